@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
+use tare_lab::ownership::workspace::serves_as_scratch;
 use tare_lab::session::Setting;
 use tare_lab::storage::places::Wanted;
 
@@ -27,9 +28,15 @@ pub fn home() -> Option<PathBuf> {
     env::var_os(platform::HOME).map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
 }
 
-/// Finds the default scratch folder, which is on a disk.
+/// Finds the default scratch folder: the first in which files can be made and programs started, one on a disk before one in memory.
 pub fn find_scratch_folder() -> PathBuf {
-    platform::find_scratch_folder()
+    let usual = platform::find_scratch_folder();
+    let others = home().into_iter().chain(env::current_dir()).chain([env::temp_dir()]);
+    let all: Vec<PathBuf> = std::iter::once(usual.clone()).chain(others).collect();
+    let serves =
+        |folder: &&PathBuf, needs_disk| platform::may_write(folder) && serves_as_scratch(folder, needs_disk);
+    let on_disk = all.iter().find(|folder| serves(folder, true));
+    on_disk.or_else(|| all.iter().find(|folder| serves(folder, false))).cloned().unwrap_or(usual)
 }
 
 /// Builds the fallback path of the journals, in the scratch folder with the user's ID. It is used if the
@@ -58,18 +65,27 @@ pub fn list_state_folders() -> Result<Vec<PathBuf>, LabError> {
     }
 }
 
-/// Tells whether a folder is writable or could be created, without creating anything.
+/// Tells whether a folder is writable or could be created, and its files locked, without creating anything.
 fn can_be_made(folder: &Path) -> bool {
     let there = folder.ancestors().find(|path| path.exists());
-    there.is_some_and(platform::may_write)
+    there.is_some_and(|there| platform::may_write(there) && platform::may_lock(there))
 }
 
 /// Builds the setting of a session, with `scratch` as the scratch folder unless another is named.
 pub fn make_setting(named: Option<&Path>) -> Result<Setting, LabError> {
     let scratch = named.map_or_else(find_scratch_folder, Path::to_owned);
+    let state = state_for(&scratch)?;
+    let is_usual = (named.is_some() || scratch == platform::find_scratch_folder())
+        && find_state_folder().is_ok_and(|usual| usual == state);
+    let moved = (!is_usual).then(|| {
+        let folders = [&scratch, &state].map(|folder| folder.display().to_string());
+        let [scratch, state] = folders;
+        format!("the usual folders cannot be written: the session works in {scratch}, and its journal is in {state}")
+    });
     Ok(Setting {
-        state: state_for(&scratch)?,
+        state,
         scratch,
+        moved,
         binary: find_binary()?,
         wanted: Wanted::default(),
         programs: find_programs()?,

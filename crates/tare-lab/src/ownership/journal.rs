@@ -38,6 +38,9 @@ const LOCK_PASSES: Duration = Duration::from_secs(2);
 /// Pause between two tries at it.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
+/// Folders of networks often refuse locks.
+const JOURNAL_HINT: &str = "set XDG_STATE_HOME to a folder on a local disk, where files can be locked";
+
 /// Line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,7 +80,8 @@ impl Journal {
     pub fn begin(state: &Path, id: &str, scratch: &Path, running: &Running) -> Result<Self, LabError> {
         let folder = StateFolder::open_or_make(state)?;
         let path = state.join(format!("{id}.{}.{ENDING}", running.machine));
-        let file = locked_new(&folder, &path).map_err(|e| storage(&path, "cannot begin the journal", e))?;
+        let failed = |e| storage(&path, "cannot begin the journal", e).with_hint(JOURNAL_HINT);
+        let file = locked_new(&folder, &path).map_err(failed)?;
         let mut journal = Journal { file, path, next: 0, before: 0 };
         let pid = std::process::id();
         let started_ticks = processes::started_ticks(pid).unwrap_or(0);
@@ -334,7 +338,10 @@ fn locked_new(folder: &StateFolder, path: &Path) -> io::Result<File> {
         let file = folder.create_file(path)?;
         match try_lock(&file) {
             Ok(()) if !platform::is_removed(&file, path)? => return Ok(file),
-            Err(TryLockError::Error(e)) => return Err(e),
+            Err(TryLockError::Error(e)) => {
+                let _ = fs::remove_file(path);
+                return Err(e);
+            }
             // Someone cleans it up this moment.
             _ => {
                 let _ = lock(&file);

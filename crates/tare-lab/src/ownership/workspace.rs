@@ -52,6 +52,8 @@ pub struct Setting {
     pub wanted: Wanted,
     /// Search path for foreign programs.
     pub programs: Programs,
+    /// Sentence on folders that are not the usual ones.
+    pub moved: Option<String>,
 }
 
 /// The workspace of one session. Dropped, it removes what it made.
@@ -77,6 +79,11 @@ fn check_mount(root: &Path, needs_disk: bool) -> Result<(), LabError> {
             .with_hint("choose a folder on a disk with --scratch"));
     }
     Ok(())
+}
+
+/// Tells whether programs can be started from a folder, and files there are on a disk if they have to be.
+pub fn serves_as_scratch(folder: &Path, needs_disk: bool) -> bool {
+    platform::resolve_path(folder).is_ok_and(|folder| check_mount(&folder, needs_disk).is_ok())
 }
 
 impl SessionWorkspace {

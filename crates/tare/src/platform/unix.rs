@@ -92,6 +92,12 @@ pub fn may_write(folder: &Path) -> bool {
     access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
+/// Tells whether files in a folder can be locked, which file systems of networks may refuse.
+pub fn may_lock(folder: &Path) -> bool {
+    let tried = fs::File::open(folder).map(|folder| folder.try_lock_shared());
+    !matches!(tried, Ok(Err(fs::TryLockError::Error(_))))
+}
+
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

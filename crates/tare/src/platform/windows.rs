@@ -48,6 +48,11 @@ pub fn find_scratch_folder() -> PathBuf {
     std::env::temp_dir()
 }
 
+/// Tells nothing: no file system that Windows offers refuses locks.
+pub fn may_lock(_: &Path) -> bool {
+    true
+}
+
 /// Returns a constant: each user has a separate temporary folder.
 pub fn get_user_id() -> u32 {
     0

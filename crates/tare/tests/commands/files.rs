@@ -207,3 +207,23 @@ fn a_report_has_the_same_bytes_whatever_the_processor_can_do() {
     };
     assert!(report("") == report("glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F"), "figures differ");
 }
+
+#[test]
+fn a_session_works_in_the_current_folder_where_the_usual_ones_cannot_be_written() {
+    let test = "a_session_works_in_the_current_folder_where_the_usual_ones_cannot_be_written";
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED {test}: only root can mount over the usual folders");
+    }
+    let program = Program::new();
+    let read_only = "mount -t tmpfs -o ro none /var/tmp && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", read_only, "sh"]).arg(program.tare_command(&[]).get_program());
+    command.args(SMALL).current_dir(program.path(".")).env_remove("XDG_STATE_HOME").env("HOME", "/nowhere");
+    let said = ends(command);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let here = program.path(".").canonicalize().unwrap();
+    let says = format!("the session works in {}", here.display());
+    assert!(said.err.contains("the usual folders cannot be written") && said.err.contains(&says), "{said:?}");
+    let state = program.path(&format!("tare-state-{}", rustix::process::geteuid().as_raw()));
+    assert_eq!(program.list_remains(), [state], "the list of begun sessions stays");
+}

@@ -303,6 +303,7 @@ fn in_arena<T>(
 
 /// Removes what killed sessions left.
 fn clean_up(setting: &Setting, observer: &mut dyn Observer) -> Result<(), LabError> {
+    setting.moved.iter().for_each(|moved| observer.observe_event(Event::Note(moved.clone())));
     let outcomes = clean::remove_leftovers(&setting.state, &setting.programs)?;
     for Outcome { what, left_because } in outcomes.into_iter().filter(|outcome| !outcome.is_declared()) {
         let done = left_because.map_or("removed".to_owned(), |reason| format!("not removed: {reason}"));

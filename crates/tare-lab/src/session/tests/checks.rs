@@ -23,6 +23,7 @@ fn attempt(
     session: impl FnOnce(&Setting, &Caller<'_>) -> Result<Recorded, LabError>,
 ) -> LabError {
     let setting = Setting {
+        moved: None,
         state: folder.join("state"),
         scratch: folder.join("there is no such folder"),
         binary: folder.join("tare"),

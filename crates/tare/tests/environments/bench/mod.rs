@@ -100,6 +100,7 @@ impl Bench {
 
     pub fn make_setting(&self) -> Setting {
         Setting {
+            moved: None,
             state: self.state_folder(),
             scratch: self.scratch_folder(),
             binary: self.binary.clone(),
