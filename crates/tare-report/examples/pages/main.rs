@@ -6,7 +6,6 @@
 #[allow(dead_code)]
 mod specimen;
 
-mod fleet;
 mod imports;
 mod rich;
 
@@ -51,8 +50,6 @@ fn main() {
         ("imports-many.html", alone(&imports::many())),
         ("imports-hostile.html", alone(&imports::hostile(HOSTILE, HOSTILE))),
         ("imports-none.html", alone(&[])),
-        ("fleet.html", fleet::page(str::to_owned)),
-        ("fleet-hostile.html", fleet::page(|text| format!("{text}{HOSTILE}"))),
     ];
     for (name, text) in pages {
         let path = folder.join(name);

@@ -1,7 +1,6 @@
-//! A fleet, for a terminal, as JSON, as a page, and as a table for other programs.
+//! A fleet, for a terminal, as JSON, and as tables for other programs.
 
 pub mod json;
-pub mod page;
 pub mod store;
 pub mod terminal;
 pub mod trials;

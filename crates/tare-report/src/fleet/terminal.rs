@@ -312,3 +312,43 @@ fn listed_pairs(of: &PairsOfCase) -> (Vec<String>, Vec<String>) {
     };
     (nodes.map(node).collect(), links.map(link).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::fleet::slow::Ranking;
+    use tare_analysis::fleet::summary::Fleet;
+
+    use super::*;
+    use crate::fleet::MissingCell;
+
+    #[test]
+    fn hostile_texts_stay_texts() {
+        let hostile = "\"'><script>alert(1)</script>&\u{1b}[31m\u{202e}";
+        let node = |standing| NodeStanding {
+            node: hostile.into(),
+            kind: hostile.into(),
+            standing,
+            typical: f64::NAN,
+            p: None,
+            cases: Vec::new(),
+        };
+        let ranking = Ranking {
+            nodes: vec![node(Standing::MaybeSlow), node(Standing::NotJudged)],
+            kinds: [(hostile.to_owned(), 2)].into(),
+        };
+        let fleet = Fleet { ranking, ..Fleet::default() };
+        let missing = [MissingCell { what: hostile.into(), why: hostile.into() }];
+        let view = FleetView {
+            folder: hostile,
+            study: hostile,
+            planned: 2,
+            missing: &missing,
+            strangers: 1,
+            fleet: &fleet,
+            answers: &[],
+        };
+        let shown = render_fleet_terminal(&view, 80);
+        assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
+        assert!(shown.contains("MORE THAN 5 % ARE MISSING"), "{shown}");
+    }
+}

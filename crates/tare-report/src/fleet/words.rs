@@ -1,4 +1,4 @@
-//! Words of a fleet's table and page.
+//! Words of a fleet's table.
 
 use tare_analysis::findings::Kind;
 use tare_analysis::fleet::change::Changed;

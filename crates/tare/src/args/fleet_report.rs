@@ -10,7 +10,6 @@ use tare_analysis::fleet::gate::FleetCondition;
 #[command(after_help = "Examples:
   tare fleet report FOLDER
   tare fleet report FOLDER --by cpu.model,slurm.partition   group nodes by these facts
-  tare fleet report FOLDER --html fleet.html
   tare fleet report FOLDER --before LAST_WEEK               show what changed, node by node
   tare fleet report FOLDER --fail-if outlier --fail-if 'missing>5%'   exit with 6, for monitoring
 
@@ -23,9 +22,6 @@ pub struct FleetReport {
     /// run', or processor model and count, memory and kernel].
     #[arg(long, value_name = "FACTS", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// Write an HTML page with a map of the nodes and a matrix of the pairs, slow ones first.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

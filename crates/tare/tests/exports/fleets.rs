@@ -123,20 +123,6 @@ fn a_slow_node_a_gap_and_a_slow_link_stand_in_the_report() {
 }
 
 #[test]
-fn a_fleet_has_a_page() {
-    let program = Program::new();
-    folder(&program, "fleet", 3.0);
-    let said = report(&program, &["--html", "fleet.html"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let page = fs::read_to_string(program.path("fleet.html")).unwrap();
-    let slow = page.find("<th scope=\"row\">n04</th><td><strong>slow?</strong>").expect(&page);
-    assert!(slow < page.find("<ol class=\"map\"").unwrap(), "the slow ones come first");
-    assert!(page.contains("<li class=\"s3 flag\"><b>n04</b>+30 % slow?</li>"), "{page}");
-    assert!(page.contains("class=\"matrix\"") && page.contains("n09, session 2"));
-    assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
-}
-
-#[test]
 fn a_fleet_meets_conditions_and_is_a_document() {
     let program = Program::new();
     folder(&program, "fleet", 3.0);

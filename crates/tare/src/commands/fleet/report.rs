@@ -4,7 +4,7 @@ use tare_analysis::fleet::gate::{is_shut, judge_fleet};
 use tare_lab::error::LabError;
 use tare_paths::door::Door;
 use tare_report::fleet::store::{Stored, write_cell_files};
-use tare_report::fleet::{FleetView, json, page, terminal};
+use tare_report::fleet::{FleetView, json, terminal};
 use tare_report::text::plain_line;
 
 use super::gathered::{cell_store_path, gather_records};
@@ -13,7 +13,7 @@ use super::whole_path::open_typed;
 use crate::args::fleet::FleetReport;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::{outputs, ui};
+use crate::ui;
 
 pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
     let place = open_typed(&args.folder)?;
@@ -32,9 +32,6 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
         fleet: &fleet,
         answers: &answers,
     };
-    if let Some(file) = &args.html {
-        outputs::write_file(file, page::render_fleet_page(&view).as_bytes())?;
-    }
     ui::print_text(
         &if args.json {
             json::render_fleet_json(&view)
