@@ -48,7 +48,7 @@ const PERCENT: &[Scale] = &[scale(1.0, "%")];
 const COUNT: &[Scale] = &[scale(1.0, "")];
 
 /// Lists the prefixes of a unit, smallest first.
-pub(crate) fn list_scales(unit: Unit) -> &'static [Scale] {
+fn list_scales(unit: Unit) -> &'static [Scale] {
     match unit {
         Unit::Nanoseconds => TIMES,
         Unit::PerSecond => RATES,

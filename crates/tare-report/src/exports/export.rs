@@ -1,8 +1,8 @@
 //! An export, and its input.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
+use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
 use tare_analysis::gate::Outcome;
-use tare_data::session::{PlannedCase, Role, Session};
+use tare_data::session::{Role, Session};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -50,11 +50,6 @@ impl Source<'_> {
         })
     }
 
-    /// Finds the plan of a row's case.
-    pub(super) fn find_planned_case(&self, row: &Row) -> Option<&PlannedCase> {
-        self.session.plan.cases.iter().find(|case| case.id == row.case)
-    }
-
     pub(super) fn control_name(&self) -> Option<&str> {
         let targets = &self.session.plan.targets;
         targets.of_role(Role::Control).next().map(|target| target.name.as_str())
@@ -79,9 +74,4 @@ pub(super) fn level_of(cell: &Cell) -> Option<&Level> {
         Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
         Cell::Missing(Missing::Failed(_) | Missing::NotReached) => None,
     }
-}
-
-/// Returns the interval of a ratio if neither end is open.
-pub(super) fn closed_interval(comparison: &Comparison) -> Option<(f64, f64)> {
-    comparison.interval.is_bounded().then(|| comparison.interval.ends(f64::from).into())
 }

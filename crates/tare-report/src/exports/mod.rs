@@ -1,11 +1,8 @@
 //! Exports: findings in the formats that other programs read, one file a format.
 
-mod bencher;
-mod benchstat;
 pub mod csv;
 mod export;
 mod github_annotations;
-mod github_benchmark;
 mod github_summary;
 mod hyperfine;
 mod junit;
@@ -41,10 +38,6 @@ pub static EXPORTS: &[&Export] = &[
     &junit::EXPORT,
     &github_summary::EXPORT,
     &github_annotations::EXPORT,
-    &bencher::EXPORT,
-    &github_benchmark::SMALLER,
-    &github_benchmark::BIGGER,
-    &benchstat::EXPORT,
     &hyperfine::EXPORT,
     &openmetrics::EXPORT,
 ];

@@ -36,7 +36,7 @@ fn the_table_follows_the_locale_and_documents_do_not() {
     };
     assert!(said.out.lines().all(fits), "{}", said.out);
     for form in
-        ["--json", "--csv", "--markdown", "--export=junit", "--export=openmetrics", "--export=benchstat"]
+        ["--json", "--csv", "--markdown", "--export=junit", "--export=openmetrics", "--export=hyperfine"]
     {
         let of = |locale| run(&program, &["report", "s.tare", form], locale);
         let (japanese, english) = (of(JAPANESE), of(ENGLISH));
