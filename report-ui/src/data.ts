@@ -160,25 +160,6 @@ export interface BesideRow {
   open: string[];
 }
 
-export interface Stated { statistic: string; value: Figure; unit: Unit | null; written: string; metric: string | null }
-
-export interface ImportedFigure { name: string; parameters: Record<string, string>; probe: string | null; values: Stated[] }
-
-/** The results in one file of another tool. */
-export interface ImportedFile {
-  tool: string; version: string | null; environment: string | null;
-  source: { name: string; bytes: number; sha256: string };
-  parameters: Record<string, string>; figures: ImportedFigure[]; left_out: number;
-}
-
-/** The data of a page of other tools' values, without a session. */
-export interface ImportedPage {
-  report: null; record: string; tare: string; started: string;
-  imported: { files: ImportedFile[]; left_out: number };
-}
-
-export type AnyPage = Page | ImportedPage;
-
 const PARTS = 10_000;
 
 /** Finds the level of a cell, however it is shown. */
@@ -222,13 +203,13 @@ function opener({ shapes, texts }: PackedPage): (value: Packed) => unknown {
 const LATER = ["rounds", "starts", "timeline", "tails", "modes", "bills", "beside"];
 
 /** Reads the data in the page; `complete` adds the rest, after the first paint. */
-export function load(): { page: AnyPage; complete: () => void } {
+export function load(): { page: Page; complete: () => void } {
   const packed = JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as PackedPage;
   const open = opener(packed);
   const keys = packed.shapes[packed.root[0] as number];
   const fields = (wanted: (key: string) => boolean) =>
     Object.fromEntries(keys.flatMap((key, i) => (wanted(key) ? [[key, open(packed.root[i + 1])]] : [])));
-  const page = fields((key) => !LATER.includes(key)) as unknown as AnyPage;
+  const page = fields((key) => !LATER.includes(key)) as unknown as Page;
   return {
     page,
     complete: () => {

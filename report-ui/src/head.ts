@@ -12,7 +12,7 @@ const MONTHS = [
 ];
 
 /** Builds the bar above every title. */
-export const brand = (): HTMLElement =>
+const brand = (): HTMLElement =>
   h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch());
 
 /** Builds the heading: the compared environments, study, machine, date and length in one line, and the result in one sentence. */
@@ -111,7 +111,7 @@ export const foot = ({ report: { session, plan }, record, again }: Page): HTMLEl
   footer([[say("Record"), record], [say("Run again"), again], [say("Random seed"), plan.seed], [say("Measured by"), `tare ${session.tare}, SHA-256 ${session.binary}`]]);
 
 /** Builds the end of a page: lines with a name. */
-export function footer(lines: [string, string | null][]): HTMLElement {
+function footer(lines: [string, string | null][]): HTMLElement {
   return h("footer", {}, h("dl", {}, lines.filter(([, value]) => value !== null).map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, h("code", {}, value))))));
 }

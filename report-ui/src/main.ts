@@ -1,16 +1,14 @@
 // The page of a report: reads its data and lays out its parts; plots come last, when they scroll into view.
 import { cards } from "./cards";
 import { checks } from "./checks";
-import type { Cell, ImportedPage, Page, Row } from "./data";
+import type { Cell, Page, Row } from "./data";
 import { load } from "./data";
 import { details } from "./detail";
 import { h } from "./dom";
 import { say, speak } from "./language";
 import { facts } from "./facts";
 import { alarms, foot, head, progress } from "./head";
-import { importedFoot, importedHead, sources, statedTables } from "./imported";
 import { framed, plots } from "./plot/all";
-import { importedPlots } from "./plot/imported";
 import { overview } from "./plot/overview";
 import { articleTables } from "./plot/published";
 import "./style.css";
@@ -18,7 +16,7 @@ import { MOST_COLUMNS, table } from "./table";
 import { setAnswers } from "./words";
 
 const { page, complete } = load();
-if ("language" in page) speak(page.language, page.words);
+speak(page.language, page.words);
 const skip = document.querySelector(".skip");
 if (skip !== null) skip.textContent = say("Skip to the table");
 const main = h("main");
@@ -64,19 +62,5 @@ function show(page: Page, place: HTMLElement): void {
   });
 }
 
-/** Shows the results of other tools alone. */
-function showImported(page: ImportedPage, place: HTMLElement): void {
-  place.append(importedHead(page), main);
-  add([sources(page)]);
-  afterPaint(() => {
-    add([importedPlots(page), statedTables(page)]);
-    place.append(importedFoot(page));
-  });
-}
-
 const place = document.getElementById("page") ?? document.body;
-if ("imported" in page) {
-  showImported(page, place);
-} else {
-  show(page, place);
-}
+show(page, place);

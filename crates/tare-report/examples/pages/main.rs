@@ -6,7 +6,7 @@
 #[allow(dead_code)]
 mod specimen;
 
-mod imports;
+mod beside;
 mod rich;
 
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::imported::Imported;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Session};
-use tare_report::html::{Options, render_html, render_imported};
+use tare_report::html::{Options, render_html};
 use tare_report::imported;
 use tare_report::language::Language;
 use tare_specimen::rename_sides;
@@ -30,8 +30,6 @@ fn main() {
         eprintln!("usage: pages FOLDER");
         process::exit(2);
     };
-    let header = specimen::make_session(0).header;
-    let alone = |imports: &[Imported]| render_imported(imports, &header, "tools.tare");
     let (session, findings) = hostile();
     let pages = [
         ("rich.html", page(rich::page(3), None)),
@@ -42,14 +40,11 @@ fn main() {
         ("empty.html", page(empty(), None)),
         ("baseline.html", page((specimen::make_session(0), specimen::make_findings(0)), None)),
         ("beside.html", {
-            let (session, findings, imports) = imports::beside();
+            let (session, findings, imports) = beside::page();
             page((session, findings), Some(&imports))
         }),
         ("beside-nothing.html", page(rich::page(2), Some(&[]))),
-        ("beside-hostile.html", page((session, findings), Some(&imports::hostile(HOSTILE, HOSTILE)))),
-        ("imports-many.html", alone(&imports::many())),
-        ("imports-hostile.html", alone(&imports::hostile(HOSTILE, HOSTILE))),
-        ("imports-none.html", alone(&[])),
+        ("beside-hostile.html", page((session, findings), Some(&beside::hostile(HOSTILE, HOSTILE)))),
     ];
     for (name, text) in pages {
         let path = folder.join(name);

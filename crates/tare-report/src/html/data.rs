@@ -10,8 +10,8 @@ use tare_analysis::unixbench::{Entry, TESTS, TargetScores, compute_scores};
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
 use tare_data::session::{Session, Trial};
 
+use super::beside::BesideRows;
 use super::bill::{PageBill, page_bills};
-use super::imported::BesideRows;
 use super::starts::{CaseStarts, list_starts};
 use crate::answers::signs::Sign;
 use crate::answers::table::{AnswerWords, answer_words};

@@ -4,23 +4,20 @@
 //! its strings are data in a JSON block, escaped so that they cannot end it, and the page's code only ever
 //! puts them into text nodes. A content security policy in the page allows its own script alone, by hash.
 
+mod beside;
 mod bill;
 mod data;
-mod imported;
 mod pack;
 mod starts;
 
 use serde_json::ser::Formatter;
 use std::io;
 
-use serde::Serialize;
 use tare_analysis::findings::Findings;
-use tare_data::imported::Imported;
-use tare_data::session::{Header, Session};
+use tare_data::session::Session;
 
 pub use self::data::Options;
 use self::data::Page;
-use self::imported::ImportedPage;
 use self::pack::pack_value;
 use crate::carried::PAGE;
 use crate::language::{Language, say};
@@ -64,17 +61,7 @@ fn title(findings: &Findings, language: Language) -> String {
     }
 }
 
-/// Renders the page of results that other tools wrote, without any session; `header` is that of their record.
-pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> String {
-    fill(
-        "Results of other tools · tare",
-        &ImportedPage::from_imported(imported, header, record),
-        false,
-        Language::English,
-    )
-}
-
-fn fill(title: &str, page: &impl Serialize, is_running: bool, language: Language) -> String {
+fn fill(title: &str, page: &Page, is_running: bool, language: Language) -> String {
     let data = render_formatted_json(&pack_value(page), Compact);
     let (before, after) = PAGE.split_once(DATA_PLACE).expect("the template has a place for its data");
     let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);

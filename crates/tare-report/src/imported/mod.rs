@@ -47,12 +47,12 @@ fn parameters<'a>(of: impl IntoIterator<Item = (&'a String, &'a String)>) -> Str
 }
 
 /// Label of the lines of a file that an import drops.
-pub(crate) const NOT_KEPT: &str = "not kept";
+const NOT_KEPT: &str = "not kept";
 /// Limit on the kinds of lines that are listed for a person; programs get all.
 const MOST_NOT_KEPT: usize = 3;
 
 /// Lists the dropped lines.
-pub(crate) fn not_kept(imported: &Imported) -> Option<String> {
+fn not_kept(imported: &Imported) -> Option<String> {
     let all = &imported.not_kept;
     let mut listed: Vec<String> =
         all.iter().take(MOST_NOT_KEPT).map(|line| clean_text(line.trim())).collect();
@@ -117,7 +117,7 @@ fn probe(figure: &ImportedFigure) -> String {
 }
 
 /// Formats the case in words that a narrow column can break: `net.rr request=1 response=1`.
-pub(crate) fn format_counterpart(figure: &ImportedFigure) -> String {
+fn format_counterpart(figure: &ImportedFigure) -> String {
     let Some(counterpart) = &figure.counterpart else { return String::new() };
     let parameters = counterpart.parameters.0.iter().map(|(key, value)| format!(" {key}={value}"));
     clean_text(&format!("{}{}", counterpart.probe, parameters.collect::<String>()))

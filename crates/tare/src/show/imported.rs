@@ -9,33 +9,28 @@ use tare_report::{html, imported};
 
 use crate::args::{Report, View};
 use crate::show::session::Shown;
-use crate::{outputs, ui};
+use crate::ui;
 
-/// Formats results of other tools as the view asks for them, and writes their page if it asks for one.
+/// Formats results of other tools as the view asks for them.
 pub fn format_import_alone(
     imports: &ImportedRecord,
     record: &Path,
     args: &Report,
 ) -> Result<String, LabError> {
     let View { json, markdown, csv, html, published, exports, .. } = &args.view;
-    let wants_session = !exports.is_empty() || !args.view.list_conditions().is_empty();
+    let wants_session = html.is_some() || !exports.is_empty() || !args.view.list_conditions().is_empty();
     if wants_session || args.beside.is_some() || !published.is_empty() {
         let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .with_cause("--published, --export, --fail-if and --beside need a session")
-            .with_hint("tare report SESSION --beside RECORD, or --html, --json, --markdown, --csv"));
+            .with_cause("--html, --published, --export, --fail-if and --beside need a session")
+            .with_hint("tare report SESSION --beside RECORD, or --json, --markdown, --csv"));
     }
     let imported = &imports.imported;
-    if let Some(file) = html {
-        let page = html::render_imported(imported, &imports.header, &record.display().to_string());
-        outputs::write_file(file, page.as_bytes())?;
-    }
-    let page = html.as_ref().map(|file| format!("\nreport  {}\n", file.display())).unwrap_or_default();
     Ok(match (json, markdown, csv) {
         (true, ..) => imported::render_imported_json(imported),
         (_, true, _) => imported::render_imported_markdown(imported),
         (.., true) => imported::render_imported_csv(imported),
-        _ => imported::render_imported_terminal(imported, ui::measure_width(), ui::has_colour()) + &page,
+        _ => imported::render_imported_terminal(imported, ui::measure_width(), ui::has_colour()),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Handmade values of other tools: next to a session's, more than a page holds, and hostile.
+//! Handmade values of other tools next to a session's, and hostile ones.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const ROUND_TRIP: [(&str, &str); 5] =
     [("request", "1"), ("response", "1"), ("protocol", "tcp"), ("burst", "1"), ("rate", "0")];
 
 /// Builds a session, and the results of three tools on its round trips, primes and processes.
-pub fn beside() -> (Session, Findings, Vec<Imported>) {
+pub fn page() -> (Session, Findings, Vec<Imported>) {
     let (mut session, mut findings) = rich::page(3);
     session.plan.cases[6].case.parameters = parameters(&ROUND_TRIP);
     let round_trip = findings.rows[6].clone();
@@ -50,28 +50,6 @@ fn round_trips(cost: f64) -> ImportedFigure {
         ..stated(&(Statistic::Rate, 47_600.0 / cost, "47600.1", Some("rate")))
     });
     figure
-}
-
-/// Builds two files of more values than a page draws or holds; both have values of the same names.
-pub fn many() -> Vec<Imported> {
-    let named = |i: usize| {
-        let mut figure = figure(
-            &format!("test {i} of a long suite, with all that its name says"),
-            "net.rr",
-            &[],
-            &[
-                (Statistic::Minimum, 1_000.0 + i as f64, "1", None),
-                (Statistic::Mean, 2_000.0 + i as f64, "2", None),
-                (Statistic::Maximum, 9_000.0 + i as f64, "9", None),
-                (Statistic::Elapsed, 1e9, "1 s", None),
-            ],
-        );
-        figure.parameters =
-            (0..12).map(|key| (format!("option {key}"), format!("its value in test {i}"))).collect();
-        figure
-    };
-    let figures: Vec<ImportedFigure> = (0..1_000).map(named).collect();
-    vec![file("suite", Some("native"), figures.clone()), file("suite", Some("gvisor"), figures)]
 }
 
 /// Builds an import in which every text is `text`, no axis can show the numbers, and the probe is `probe`.
