@@ -93,32 +93,15 @@ pub enum EngineName {
     Podman,
     Docker,
     Nerdctl,
-    Wslc,
 }
 
 impl EngineName {
-    /// Returns the usual name of the program.
+    /// Returns the name of the program.
     pub fn program(self) -> &'static str {
-        self.programs()[0]
-    }
-
-    /// Lists the names and paths by which the program is found, the usual one first.
-    pub fn programs(self) -> &'static [&'static str] {
         match self {
-            EngineName::Podman => &["podman"],
-            EngineName::Docker => &["docker"],
-            EngineName::Nerdctl => &["nerdctl"],
-            EngineName::Wslc => &["wslc.exe", "/mnt/c/Program Files/WSL/wslc.exe"],
-        }
-    }
-
-    /// Returns the words for which the engine prints the names of all such things.
-    pub fn listing_words(self, kind: EngineThing) -> &'static [&'static str] {
-        match (self, kind) {
-            (EngineName::Wslc, EngineThing::Container) => &["ps", "--all", "--format", "json"],
-            (EngineName::Wslc, EngineThing::Image) => &["images", "--format", "json"],
-            (_, EngineThing::Container) => &["ps", "--all", "--format", "{{.Names}}"],
-            (_, EngineThing::Image) => &["images", "--format", "{{.Repository}}"],
+            EngineName::Podman => "podman",
+            EngineName::Docker => "docker",
+            EngineName::Nerdctl => "nerdctl",
         }
     }
 }
@@ -144,6 +127,14 @@ impl EngineThing {
         match self {
             EngineThing::Container => ["rm", "--force"],
             EngineThing::Image => ["rmi", "--force"],
+        }
+    }
+
+    /// Returns the words for which the engine prints the names of all such things.
+    pub fn listing_words(self) -> &'static [&'static str] {
+        match self {
+            EngineThing::Container => &["ps", "--all", "--format", "{{.Names}}"],
+            EngineThing::Image => &["images", "--format", "{{.Repository}}"],
         }
     }
 }

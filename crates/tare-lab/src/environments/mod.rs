@@ -45,7 +45,6 @@ pub(crate) mod traced;
 pub(crate) mod uml;
 pub(crate) mod windows;
 pub(crate) mod wsl;
-pub(crate) mod wslc;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub static PROVIDERS: LazyLock<Vec<Arc<Provider>>> = LazyLock::new(|| {
@@ -66,7 +65,6 @@ pub static PROVIDERS: LazyLock<Vec<Arc<Provider>>> = LazyLock::new(|| {
         (uml::PROVIDER)(),
         (qemu::PROVIDER)(),
         (wsl::PROVIDER)(),
-        (wslc::PROVIDER)(),
         (windows::PROVIDER)(),
         (ssh::PROVIDER)(),
         (slurm::PROVIDER)(),

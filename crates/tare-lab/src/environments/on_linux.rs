@@ -17,7 +17,6 @@ pub(crate) const NAMES: &[&str] = &[
     "uml",
     "qemu",
     "wsl",
-    "wslc",
     "windows",
     "ssh",
     "slurm",

@@ -1,4 +1,4 @@
-//! Environments on Windows: Windows itself, distributions of WSL and its containers. All others are known by name, and need
+//! Environments on Windows: Windows itself, and WSL distributions. All others are known by name, and need
 //! Linux.
 
 use std::ffi::OsString;
@@ -18,11 +18,10 @@ pub(crate) mod native;
 mod on_linux;
 pub mod presets;
 pub(crate) mod wsl;
-pub(crate) mod wslc;
 
 /// All that can be entered from here, in the order in which they are listed.
 pub static PROVIDERS: LazyLock<Vec<Arc<Provider>>> =
-    LazyLock::new(|| [(native::PROVIDER)(), (wsl::PROVIDER)(), (wslc::PROVIDER)()].map(Arc::new).into());
+    LazyLock::new(|| [(native::PROVIDER)(), (wsl::PROVIDER)()].map(Arc::new).into());
 
 /// Lists every provider.
 pub fn list_providers() -> impl Iterator<Item = &'static Provider> {
@@ -48,7 +47,7 @@ pub fn find_environment(specification: Specification) -> Result<Named, LabError>
         true => {
             Err(LabError::new(ErrorKind::Environment, format!("cannot enter '{specification}' from Windows"))
                 .with_cause(
-                    "tare for Windows enters Windows itself (native), distributions of WSL (wsl:NAME) and its containers (wslc)",
+                    "tare for Windows enters Windows itself (native) and distributions of WSL (wsl:NAME)",
                 )
                 .with_hint(
                     "run tare for Linux inside a distribution of WSL, which enters all others from there",

@@ -40,7 +40,7 @@ impl Undoing<'_> {
         if !named(name) || !namespace.as_ref().is_none_or(named) {
             return Some(Outcome::new_left(what, NO_SUCH_NAME));
         }
-        let Some(program) = self.programs.find_first(engine.programs()) else {
+        let Some(program) = self.programs.find(engine.program()) else {
             return Some(Outcome::new_left(what, format!("there is no {}", engine.program())));
         };
         let call = |command: &mut Command| {
@@ -52,7 +52,7 @@ impl Undoing<'_> {
             Err(e) => e,
         };
         // Some fail where there is nothing to remove.
-        let list = call(programs::command(&program).args(engine.listing_words(*kind)));
+        let list = call(programs::command(&program).args(kind.listing_words()));
         if list.is_ok_and(|list| !is_listed(&list, name)) {
             return None;
         }
@@ -102,7 +102,7 @@ impl Undoing<'_> {
     }
 }
 
-/// Finds a name in a list of lines or in JSON, by itself, in a registry (`localhost/NAME`) or with a tag.
+/// Finds a name in a list of lines, by itself, in a registry (`localhost/NAME`) or with a tag.
 fn is_listed(list: &str, name: &str) -> bool {
     list.split(|c: char| !c.is_ascii_alphanumeric() && !['-', '_', '.'].contains(&c)).any(|word| word == name)
 }
@@ -163,9 +163,7 @@ mod tests {
             undoing.call_back(&Owned::Engine { engine, kind, name: name.into(), namespace: None })
         };
         assert_eq!(called("tare-1", "echo tare-2; echo tare-11; echo atare-1"), None);
-        let json = r#"echo '[{"Name":"tare-1","Image":"x:latest"}]'"#;
-        for there in
-            ["echo other; echo tare-1", "echo localhost/tare-1", json, "echo 'no such thing' >&2; exit 1"]
+        for there in ["echo other; echo tare-1", "echo localhost/tare-1", "echo 'no such thing' >&2; exit 1"]
         {
             assert!(called("tare-1", there).unwrap().left_because.is_some(), "{there}");
         }

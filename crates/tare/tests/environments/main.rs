@@ -16,4 +16,3 @@ mod roots;
 mod services;
 mod ssh;
 mod wsl;
-mod wslc;
