@@ -45,14 +45,6 @@ every_session_ran_on_its_node() {
 # How many times slower a system call is in the first environment of a record.
 slowdown() { tare report "$1" --json | jq '[.rows[] | select(.headline)][0].cells[0].comparison.slowdown'; }
 is_so() { jq --null-input --exit-status "$1" >/dev/null; }
-# Whoever looks into the fleet's folder, or at the cluster afterwards, finds no secret of a pair.
-no_secret_is_left() { [ -z "$(kubectl get secrets --all-namespaces --selector=tare-fleet --output=name)$(find "$fleets/$1" -name secret)" ]; }
-a_job_owns_every_secret() {
-    local owners
-    owners=$(kubectl get secrets --namespace=tare --selector=tare-fleet \
-        --output=jsonpath='{range .items[*]}{.metadata.name}={.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name} {end}')
-    [ -n "$owners" ] && for owner in $owners; do is "${owner#*=}" "Job/${owner%%=*}" || return; done
-}
 no_job_is_left() { [ -z "$(kubectl get jobs --namespace=tare --field-selector=status.successful=0 --output=name)" ]; }
 
 say "starting Kubernetes with $nodes nodes"
@@ -72,27 +64,6 @@ say "the same under gVisor (RuntimeClass)"
 fleet gvisor "&runtime=gvisor" quick --only "$probes" --sessions 2 --rounds 12
 check "every session ran on its node" every_session_ran_on_its_node gvisor
 tare fleet report gvisor --before plain
-
-if [ "$nodes" -gt 1 ]; then
-    printf '%s\n' 'name = "pairs"' 'title = "round trips"' 'about = ""' 'budget = "10s"' '[[case]]' 'probe = "net.rr"' 'peers = ["node"]' \
-        >"$work/pairs.toml"
-    say "pairs of nodes: the pod network, and the host's"
-    fleet pairs-pods "" "$work/pairs.toml" --rounds 12
-    check "no secret is left" no_secret_is_left pairs-pods
-    namespace=tare-host fleet pairs-host "&hostnetwork=true" "$work/pairs.toml" --rounds 12
-    say "a fleet of pairs that is killed, and called again"
-    fleet_words pairs-killed "" "$work/pairs.toml" --rounds 300
-    as_user tare "${words[@]}" &
-    killed=$!
-    within 60 eval 'grep -qs "{\"end\":" "$fleets"/pairs-killed/pairs/*/*.part'
-    kill -KILL "$(jq .pid "$fleets/pairs-killed/driver")"
-    wait "$killed" || true
-    check "its Job owns its secret" a_job_owns_every_secret
-    check "the next call measures what is missing" tare fleet run pairs-killed
-    check "no secret is left" no_secret_is_left pairs-killed
-    tare fleet report pairs-pods
-    tare fleet report pairs-host
-fi
 
 of="namespace=tare&tare=/usr/bin/tare"
 kubectl wait --namespace=tare --for=condition=Ready pod/runc pod/gvisor --timeout=60s >/dev/null

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::cost::FEWEST_NODES;
-use super::pair_change::links_changed;
-use super::{NodeFigure, NodeRatio, PairFigure};
+use super::{NodeFigure, NodeRatio};
 use crate::findings::{Answer, Interval, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
@@ -27,10 +26,9 @@ pub struct FleetChange {
     pub nodes: usize,
     /// Nodes that have one of them alone, and are left out.
     pub left_out: usize,
-    /// Change of every node, by name: the new value over the old one; of pairs that of a link between two
-    /// like it.
+    /// Change of every node, by name: the new value over the old one.
     pub of_nodes: BTreeMap<String, f64>,
-    /// None below [`FEWEST_NODES`], and where nodes met too few others.
+    /// None below [`FEWEST_NODES`].
     pub change: Option<Changed>,
 }
 
@@ -53,12 +51,11 @@ type Key<'a> = (&'a str, &'a str, Option<&'a str>);
 /// The mean of each node, over its sessions.
 type OfNodes<'a> = BTreeMap<Key<'a>, (f64, BTreeMap<&'a str, (f64, usize)>)>;
 
-/// Values of one fleet: its layers' ratios and its baseline's figures, of nodes and of pairs.
+/// Values of one fleet: its layers' ratios and its baseline's figures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values<'a> {
     pub(crate) figures: &'a [NodeFigure],
     pub(crate) ratios: &'a [NodeRatio],
-    pub(crate) pairs: &'a [PairFigure],
 }
 
 impl<'a> Values<'a> {
@@ -99,18 +96,6 @@ pub(crate) fn compare_fleets(before: Values<'_>, after: Values<'_>) -> Vec<Fleet
             left_out: of_new.len() + of_old.len() - 2 * both.len(),
             of_nodes: both.iter().map(|(node, ln)| ((*node).to_owned(), libm::exp(*ln))).collect(),
             change: (values.len() >= FEWEST_NODES).then(|| changed(&values, *margin, &mut nulls)),
-        });
-    }
-    for of in links_changed(before.pairs, after.pairs) {
-        let values = sort_values(&of.nodes.iter().map(|(_, ln)| *ln).collect::<Vec<_>>());
-        changes.push(FleetChange {
-            case: of.case.to_owned(),
-            metric: of.metric.to_owned(),
-            target: None,
-            nodes: values.len(),
-            left_out: of.left_out,
-            of_nodes: of.nodes.iter().map(|(node, ln)| ((*node).to_owned(), libm::exp(*ln))).collect(),
-            change: of.is_judged.then(|| changed(&values, of.margin, &mut nulls)),
         });
     }
     confirm(&mut changes);

@@ -14,7 +14,7 @@ use crate::gate::{Condition, Kind, Ruling, TargetNames, rule_on_interval, rule_o
 pub enum FleetCondition {
     /// A node is slow, whether or not fresh sessions confirmed it.
     Outlier,
-    /// More than this share of the planned sessions and pairs is missing.
+    /// More than this share of the planned sessions is missing.
     Missing { beyond: f64 },
     /// `slower` or `regressed`, of the layers' costs over nodes.
     Layer(Condition),
@@ -72,7 +72,7 @@ pub fn is_shut(answers: &[FleetAnswer]) -> bool {
     answers.iter().any(|of| matches!(of.answer, Ruling::Trips | Ruling::Missing))
 }
 
-/// Puts conditions to a fleet. `planned` counts its sessions and pairs, and `missing` those that are missing.
+/// Puts conditions to a fleet. `planned` counts its sessions, and `missing` those that are missing.
 pub fn judge_fleet(
     fleet: &Fleet,
     conditions: &[FleetCondition],

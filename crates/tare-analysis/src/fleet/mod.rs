@@ -1,4 +1,4 @@
-//! Many nodes at once: the cost of a layer in a fleet, slow nodes and links, and the sources of spread.
+//! Many nodes at once: the cost of a layer in a fleet, and slow nodes.
 //!
 //! The units, from the inside out, are round, session and node, and nothing is pooled across a level: a node is one value
 //! in whatever is said of the fleet, however many rounds it ran. Figures are compared across nodes of one kind only,
@@ -8,12 +8,8 @@ pub mod cells;
 pub mod change;
 pub mod cost;
 pub mod gate;
-mod pair_change;
-pub mod pairs;
-mod polish;
 mod scale;
 pub mod slow;
-pub mod spread;
 pub mod summary;
 
 use std::collections::BTreeMap;
@@ -49,17 +45,6 @@ pub struct NodeRatio {
     pub ln_ratio: f64,
     pub low: f64,
     pub high: f64,
-    pub margin: f64,
-}
-
-/// A case's figure in the baseline, between the two nodes of a pair.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PairFigure {
-    pub a: String,
-    pub b: String,
-    pub case: String,
-    pub metric: String,
-    pub ln_figure: f64,
     pub margin: f64,
 }
 

@@ -38,15 +38,6 @@ impl Scale {
         Some(Scale { centre, deviation: deviation.max(floor).max(LEAST) * of_centre, values: values.len() })
     }
 
-    /// Estimates the scale of the residuals of a fit by medians. As many of the smallest are left out as the fit has
-    /// parameters, which made them small.
-    pub(super) fn of_left(left: &[f64], fitted: usize) -> Option<Scale> {
-        let distances = sort_values(&left.iter().map(|value| value.abs()).collect::<Vec<_>>());
-        let kept = distances.get(fitted..).filter(|kept| !kept.is_empty())?;
-        let deviation = (NORMAL * compute_median(kept)).max(LEAST);
-        Some(Scale { centre: 0.0, deviation, values: kept.len() })
-    }
-
     /// Converts a distance from the centre to deviations.
     pub(super) fn to_deviations(self, distance: f64) -> f64 {
         distance / self.deviation

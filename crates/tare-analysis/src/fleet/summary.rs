@@ -11,10 +11,8 @@ use tare_data::unit::{Direction, Unit};
 use super::cells::{CellRow, SessionCells};
 use super::change::{FleetChange, Values, compare_fleets};
 use super::cost::{LayerCost, compute_layer_costs};
-use super::pairs::{PairsOfCase, decompose_pairs};
 use super::slow::{Ranking, rank_nodes};
-use super::spread::{Spread, compute_spreads};
-use super::{NodeFigure, NodeRatio, PairFigure};
+use super::{NodeFigure, NodeRatio};
 
 /// Facts by which nodes are of one kind, where nobody names others.
 pub const KIND: [&str; 4] = [CPU_MODEL, CPU_COUNT, MEMORY_TOTAL_BYTES, KERNEL_RELEASE];
@@ -28,14 +26,6 @@ pub struct OfNode {
     pub cells: SessionCells,
 }
 
-/// A pair of nodes, and the session between them.
-#[derive(Clone, Debug)]
-pub struct OfPair {
-    pub a: String,
-    pub b: String,
-    pub cells: SessionCells,
-}
-
 /// Results of a fleet's sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Fleet {
@@ -46,8 +36,6 @@ pub struct Fleet {
     pub cases: Vec<CaseOf>,
     pub costs: Vec<LayerCost>,
     pub ranking: Ranking,
-    pub spreads: Vec<Spread>,
-    pub pairs: Vec<PairsOfCase>,
     /// Changes from an older fleet; None without one.
     pub changes: Option<Vec<FleetChange>>,
     /// Values that were left out, because another definition of their case is more common.
@@ -81,7 +69,6 @@ pub struct Rows {
     figures: Vec<NodeFigure>,
     fresh: Vec<NodeFigure>,
     ratios: Vec<NodeRatio>,
-    pairs: Vec<PairFigure>,
     cases: Vec<CaseOf>,
     sessions: usize,
     nodes: BTreeSet<String>,
@@ -92,10 +79,10 @@ pub struct Rows {
 
 impl Rows {
     /// Collects the rows of sessions. A node's whole sessions after the first `planned` were measured to confirm.
-    pub fn from_sessions(sessions: &[OfNode], pairs: &[OfPair], by: &[String], planned: u32) -> Rows {
-        let mut rows = Rows { sessions: sessions.len() + pairs.len(), ..Rows::default() };
-        let all = || sessions.iter().map(|of| &of.cells).chain(pairs.iter().map(|of| &of.cells));
-        all().flat_map(|cells| &cells.rows).filter(|row| row.headline).for_each(|row| rows.count(row));
+    pub fn from_sessions(sessions: &[OfNode], by: &[String], planned: u32) -> Rows {
+        let mut rows = Rows { sessions: sessions.len(), ..Rows::default() };
+        let all = sessions.iter().flat_map(|of| &of.cells.rows);
+        all.filter(|row| row.headline).for_each(|row| rows.count(row));
         let mut order: Vec<&OfNode> = sessions.iter().collect();
         order.sort_by(|a, b| (&a.node, a.session).cmp(&(&b.node, b.session)));
         for of_node in order.chunk_by(|a, b| a.node == b.node) {
@@ -105,7 +92,6 @@ impl Rows {
                 rows.take_node(of, &kind, at as u64 >= u64::from(planned));
             }
         }
-        pairs.iter().for_each(|of| rows.take_pair(of));
         rows.with_medians()
     }
 
@@ -153,30 +139,11 @@ impl Rows {
         }
     }
 
-    fn take_pair(&mut self, of: &OfPair) {
-        self.nodes.extend([of.a.clone(), of.b.clone()]);
-        for row in of.cells.rows.iter().filter(|row| row.headline && row.role == Role::Baseline) {
-            if !self.is_usual(row) {
-                continue;
-            }
-            self.pairs.extend(row.ln_cost().map(|ln_figure| PairFigure {
-                a: of.a.clone(),
-                b: of.b.clone(),
-                case: row.case.clone(),
-                metric: row.metric.clone(),
-                ln_figure,
-                margin: row.margin,
-            }));
-        }
-    }
-
-    /// Adds the typical value of each case, over nodes, and over pairs where no node has it alone.
+    /// Adds the typical value of each case, over nodes.
     fn with_medians(mut self) -> Rows {
         let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-        let of_nodes = self.figures.iter().map(|row| (&row.case, &row.metric, row.ln_figure));
-        let of_pairs = self.pairs.iter().map(|row| (&row.case, &row.metric, row.ln_figure));
-        for (case, metric, ln) in of_nodes.chain(of_pairs) {
-            values.entry((case, metric)).or_default().push(ln);
+        for row in &self.figures {
+            values.entry((&row.case, &row.metric)).or_default().push(row.ln_figure);
         }
         let medians: Vec<Option<f64>> = self
             .cases
@@ -194,7 +161,7 @@ impl Rows {
     }
 
     fn values(&self) -> Values<'_> {
-        Values { figures: &self.figures, ratios: &self.ratios, pairs: &self.pairs }
+        Values { figures: &self.figures, ratios: &self.ratios }
     }
 
     /// Summarises the fleet, compared with an older one where there is one.
@@ -202,8 +169,6 @@ impl Rows {
         Fleet {
             costs: compute_layer_costs(&self.ratios),
             ranking: rank_nodes(&self.figures, &self.fresh),
-            spreads: compute_spreads(&self.figures),
-            pairs: decompose_pairs(&self.pairs),
             changes: before.map(|before| compare_fleets(before.values(), self.values())),
             sessions: self.sessions,
             nodes: self.nodes.len(),

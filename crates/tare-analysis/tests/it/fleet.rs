@@ -1,11 +1,10 @@
-//! A fleet put together from its sessions' rows: costs, spread, changes, omissions, and conditions.
+//! A fleet put together from its sessions' rows: costs, changes, omissions, and conditions.
 
 use tare_analysis::findings::{Kind, Verdict};
 use tare_analysis::fleet::cells::{CellRow, SessionCells, VERSION};
 use tare_analysis::fleet::gate::{FleetCondition, is_shut, judge_fleet};
 use tare_analysis::fleet::slow::Standing;
-use tare_analysis::fleet::spread::Advice;
-use tare_analysis::fleet::summary::{Fleet, OfNode, OfPair, Rows};
+use tare_analysis::fleet::summary::{Fleet, OfNode, Rows};
 use tare_analysis::gate::Ruling;
 use tare_data::facts::Facts;
 use tare_data::session::{Ending, Role};
@@ -75,7 +74,7 @@ fn nodes(count: usize, off: f64, ratio: f64) -> Vec<OfNode> {
 }
 
 fn fleet(sessions: &[OfNode]) -> Fleet {
-    Rows::from_sessions(sessions, &[], &[], 2).summarise_fleet(None)
+    Rows::from_sessions(sessions, &[], 2).summarise_fleet(None)
 }
 
 #[test]
@@ -94,7 +93,6 @@ fn a_layers_cost_and_a_slow_node_are_two_things() {
     let first = &fleet.ranking.nodes[0];
     assert_eq!((first.node.as_str(), first.standing), ("n00", Standing::MaybeSlow));
     assert!((first.typical - 1.3).abs() < 0.02, "{first:?}");
-    assert_eq!(fleet.spreads[0].advice, Advice::MoreNodes);
     assert_eq!((fleet.sessions, fleet.nodes), (24, 12));
 }
 
@@ -136,8 +134,8 @@ fn sessions_beyond_the_planned_ones_only_confirm() {
 #[test]
 fn two_fleets_are_paired_by_node() {
     let (old, new) = (nodes(10, 0.0, 3.0), nodes(9, 0.0, 3.6));
-    let before = Rows::from_sessions(&old, &[], &[], 2);
-    let fleet = Rows::from_sessions(&new, &[], &[], 2).summarise_fleet(Some(&before));
+    let before = Rows::from_sessions(&old, &[], 2);
+    let fleet = Rows::from_sessions(&new, &[], 2).summarise_fleet(Some(&before));
     let changes = fleet.changes.as_ref().unwrap();
     let of = |target: Option<&str>| changes.iter().find(|of| of.target.as_deref() == target).unwrap();
     let layer = of(Some("gvisor"));
@@ -171,17 +169,7 @@ fn conditions_are_met_or_not_and_never_passed_over() {
 }
 
 #[test]
-fn nothing_measured_gives_nothing_and_a_few_pairs_are_ranked() {
+fn nothing_measured_gives_nothing() {
     let empty = fleet(&[]);
-    assert!(empty.costs.is_empty() && empty.ranking.nodes.is_empty() && empty.pairs.is_empty());
-    let pair = |a: &str, b: &str, value: f64| OfPair {
-        a: a.into(),
-        b: b.into(),
-        cells: cells(vec![row("native", Role::Baseline, value, None)]),
-    };
-    let pairs = [pair("n1", "n2", 20.0), pair("n3", "n1", 72.0), pair("n2", "n3", 85.0)];
-    let fleet = Rows::from_sessions(&[], &pairs, &[], 1).summarise_fleet(None);
-    let of = &fleet.pairs[0];
-    assert!(!of.judged && of.nodes[0].node == "n3" && of.links[0].a == "n2", "{of:?}");
-    assert!(fleet.nodes == 3 && fleet.cases[0].median.is_some() && of.links.len() == 3);
+    assert!(empty.costs.is_empty() && empty.ranking.nodes.is_empty() && empty.cases.is_empty());
 }

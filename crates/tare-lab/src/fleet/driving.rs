@@ -15,9 +15,10 @@ use crate::error::LabError;
 use crate::fleet::engines::job_id::JobId;
 use crate::fleet::engines::{Engine, Job, Printed, Started};
 use crate::fleet::exclusive::Exclusive;
-use crate::fleet::files::{What, of_cell, of_pair};
-use crate::fleet::folder::{Folder, PairState};
+use crate::fleet::files::{What, of_cell};
+use crate::fleet::folder::{CellState, Folder};
 use crate::fleet::jobs::{Held, Running, STOP_WAIT, Stopped, Task, is_done, last_line, stop};
+use crate::fleet::plan::PlannedCell;
 use crate::host::programs::Programs;
 
 /// Pause between two looks at the folder, and between two questions to an engine: schedulers are shared.
@@ -35,7 +36,6 @@ const LONGEST_ID: u64 = 4096;
 /// Progress of a fleet.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// Cells and pairs.
     pub whole: usize,
     pub of: usize,
     pub running: usize,
@@ -52,32 +52,16 @@ pub struct Left {
 }
 
 /// Lists jobs of what is missing, as they would be submitted.
-pub fn list_missing_jobs(
-    folder: &Folder,
-    engine: &Foreign<Engine>,
-) -> Result<Foreign<Vec<Printed>>, LabError> {
-    let jobs = |engine: &Engine| {
+pub fn list_missing_jobs(folder: &Folder, engine: &Foreign<Engine>) -> Foreign<Vec<Printed>> {
+    engine.map(|engine| {
         waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.render_job(job))).collect()
-    };
-    engine.map(jobs).transpose()
+    })
 }
 
 /// Lists the tasks that are to be submitted, in their order.
 fn waiting(folder: &Folder) -> Vec<Task> {
-    let cells = folder.open_cells().into_iter().map(|cell| {
-        let files = of_cell(&cell.node, cell.session);
-        Task { files, nodes: vec![cell.node], number: cell.session }
-    });
-    let open = folder.pairs.iter().filter(|pair| !pair.what.is_whole() && pair.what != What::Running);
-    cells.chain(open.map(task_of_pair)).collect()
-}
-
-fn task_of_pair(pair: &PairState) -> Task {
-    Task {
-        files: of_pair(pair.round, &pair.a, &pair.b),
-        nodes: vec![pair.a.clone(), pair.b.clone()],
-        number: pair.round as u32,
-    }
+    let open = folder.open_cells().into_iter();
+    open.map(|PlannedCell { node, session }| Task { files: of_cell(&node, session), node, session }).collect()
 }
 
 /// Does something with the job of a task.
@@ -88,8 +72,8 @@ fn with_job<T>(folder: &Folder, task: &Task, work: impl FnOnce(&Job<'_>) -> T) -
         name: &name,
         binary_sha256: &folder.plan.binary,
         scratch: folder.plan.measure.scratch.as_deref(),
-        nodes: task.nodes.iter().map(String::as_str).collect(),
-        number: task.number,
+        node: &task.node,
+        session: task.session,
         plan_sha256: &folder.plan_sha256,
         limit: Duration::from_secs(folder.plan.limit_s),
         log: &log,
@@ -111,7 +95,6 @@ pub fn drive_fleet(
     let done = driver.until_nothing_is_left(interrupted);
     // However it ends, nothing is left without its name.
     let jobs = driver.stop_all();
-    driver.forget_secrets();
     done?;
     Ok(Left { interrupted: interrupted.load(Ordering::Relaxed), jobs })
 }
@@ -140,26 +123,17 @@ impl<'a> Driver<'a> {
         programs: &'a Programs,
         report: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        let ((cells, of_cells), pairs) = (folder.count_sessions(), folder.pairs.len());
-        let whole = cells + folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
+        let (whole, of) = folder.count_sessions();
         let (running, waiting) = Default::default();
-        let of = of_cells + pairs;
         Driver { folder, fleet, engine, programs, report, running, waiting, whole, of, asked: 0 }
     }
 
     /// Takes up jobs of an earlier call that still run, and finds what is missing.
     fn look_around(&mut self) -> Result<(), LabError> {
-        let Folder { plan, cells, pairs, .. } = self.folder;
+        let Folder { plan, cells, .. } = self.folder;
         let alive = self.engine.list_live_jobs(&plan.job_prefix(), self.programs)?.unwrap_or_default();
-        let cells = cells.iter().map(|cell| {
-            let (files, nodes) = (of_cell(&cell.node, cell.session), vec![cell.node.clone()]);
-            (Task { files, nodes, number: cell.session }, &cell.what)
-        });
-        let with_state = pairs.iter().map(|pair| (task_of_pair(pair), &pair.what));
-        for (task, what) in cells.chain(with_state) {
-            if *what != What::Running {
-                continue;
-            }
+        for CellState { node, session, .. } in cells.iter().filter(|cell| cell.what == What::Running) {
+            let task = Task { files: of_cell(node, *session), node: node.clone(), session: *session };
             let bytes = self.fleet.read_bytes(&task.files.job_path(), LONGEST_ID).unwrap_or_default();
             let id = str::from_utf8(&bytes).ok().and_then(JobId::parse);
             match id.clone().filter(|id| alive.contains(id)) {
@@ -199,15 +173,8 @@ impl<'a> Driver<'a> {
     /// Submits tasks, one at a time on each node.
     fn submit_what_may_run(&mut self) -> Result<(), LabError> {
         while self.running.len() < self.folder.plan.at_once.max(1) as usize {
-            let busy: BTreeSet<&String> =
-                self.running.iter().flat_map(|running| &running.task.nodes).collect();
-            // Traffic between nodes would disturb those that measure alone.
-            let alone = |task: &Task| task.nodes.len() == 1;
-            let cells_first =
-                self.waiting.iter().any(alone) || self.running.iter().any(|held| alone(&held.task));
-            let is_free = |task: &Task| {
-                (alone(task) || !cells_first) && task.nodes.iter().all(|node| !busy.contains(node))
-            };
+            let busy: BTreeSet<&String> = self.running.iter().map(|running| &running.task.node).collect();
+            let is_free = |task: &Task| !busy.contains(&task.node);
             let Some(at) = self.waiting.iter().position(is_free) else { return Ok(()) };
             let task = self.waiting.remove(at);
             self.submit(task)?;
@@ -398,17 +365,6 @@ impl<'a> Driver<'a> {
             }
         }
         left
-    }
-
-    /// Removes secrets from where jobs run: each goes with its own job, and these may stay for days.
-    fn forget_secrets(&mut self) {
-        if self.folder.plan.pairs.is_empty() {
-            return;
-        }
-        if let Err(error) = self.engine.remove_secrets(&self.folder.plan.job_prefix(), self.programs) {
-            let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
-            self.note(Some(format!("the secrets of pairs were not taken away: {}", why.join(": "))));
-        }
     }
 
     /// Handles a job that was cancelled before its session could write down why it ended.

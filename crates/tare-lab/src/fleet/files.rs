@@ -1,4 +1,4 @@
-//! The files of one cell or pair: one name with several endings, and what follows from which of them are there.
+//! The files of one cell: one name with several endings, and what follows from which of them are there.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const LONGEST_WHY: u64 = 4096;
 /// A record that nobody wrote to for this long is of a session that died: no trial takes longer.
 const SILENT: Duration = Duration::from_secs(900);
 
-/// State of a cell's or pair's record.
+/// State of a cell's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A record with its end.
@@ -42,7 +42,7 @@ impl What {
     }
 }
 
-/// The files of one cell or pair: the same name with several endings, in the fleet's folder.
+/// The files of one cell: the same name with several endings, in the fleet's folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Files {
     stem: PathBuf,
@@ -74,19 +74,13 @@ impl Files {
         self.with_ending("log")
     }
 
-    /// Returns the path of the address at which the second node of a pair serves, where the name of the node
-    /// does not lead there.
-    pub(crate) fn address_path(&self) -> PathBuf {
-        self.with_ending("address")
-    }
-
     /// Returns the path of trials as columns.
     pub fn parquet_path(&self) -> PathBuf {
         self.with_ending("parquet")
     }
 
     /// Appends an ending. Names of nodes have dots, so nothing is cut off here.
-    pub(crate) fn with_ending(&self, ending: &str) -> PathBuf {
+    fn with_ending(&self, ending: &str) -> PathBuf {
         let mut name = self.stem.clone().into_os_string();
         name.push(".");
         name.push(ending);
@@ -112,19 +106,15 @@ impl Files {
         }
     }
 
-    /// Makes room for a further try. What a pair measured before it broke off is kept under another name; a node's further
-    /// session has a number of its own. What no tare writes in place of a record is removed.
+    /// Makes room for a further try of a session that never began; one that broke off keeps its number. What no tare writes in place
+    /// of a record is removed.
     pub(crate) fn clear_for_retry(&self, fleet: &Door) -> io::Result<()> {
         self.make_folder(fleet)?;
         fleet.remove_file(&self.why_path())?;
-        fleet.remove_file(&self.address_path())?;
         if fleet.look_at(&self.whole_path()).is_ok_and(|about| about.kind != Kind::File) {
             fleet.remove_file(&self.whole_path())?;
         }
-        match fleet.rename(&self.part_path(), &self.with_ending("broken")) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     pub(crate) fn make_folder(&self, fleet: &Door) -> io::Result<()> {
@@ -156,9 +146,4 @@ impl Files {
 /// Returns the files of a cell.
 pub fn of_cell(node: &str, session: u32) -> Files {
     Files { stem: Path::new("cells").join(node).join(session.to_string()) }
-}
-
-/// Returns the files of a pair in a round.
-pub fn of_pair(round: usize, a: &str, b: &str) -> Files {
-    Files { stem: Path::new("pairs").join(round.to_string()).join(format!("{a}--{b}")) }
 }

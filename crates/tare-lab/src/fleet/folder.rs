@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tare_paths::door::{Door, Kind};
 
 use crate::error::{ErrorKind, LabError};
-use crate::fleet::files::{What, of_cell, of_pair};
+use crate::fleet::files::{What, of_cell};
 use crate::fleet::plan::{
     FleetPlan, LAST_SESSION, PlannedCell, hash_bytes, is_session, of_session, shuffle_slice,
 };
@@ -15,7 +15,6 @@ use crate::node_names::is_node_name;
 /// File names in the folder.
 pub(super) const PLAN: &str = "plan.json";
 pub(super) const BINARY: &str = "tare";
-pub(super) const SECRET: &str = "secret";
 /// Longest plan: a million cells of some 60 bytes.
 const LONGEST_PLAN: u64 = 128 << 20;
 /// Fresh sessions of a node that was chosen as slow, and of those beside it.
@@ -30,8 +29,6 @@ pub struct Folder {
     pub plan_sha256: String,
     /// Planned ones, and those that took the place of one that broke off. In the plan's order, then by name.
     pub cells: Vec<CellState>,
-    /// Pairs by rounds, in the plan's order.
-    pub pairs: Vec<PairState>,
     /// Files whose names no tare gives.
     pub strangers: usize,
     pub wanted: Wanted,
@@ -58,34 +55,14 @@ pub struct CellState {
     pub what: What,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PairState {
-    /// From 0.
-    pub round: usize,
-    /// Measures.
-    pub a: String,
-    /// Serves.
-    pub b: String,
-    pub what: What,
-}
-
-/// Returns the path of the peers' secret, which only the folder's owner can read.
-pub(crate) fn secret_path(folder: &Path) -> PathBuf {
-    folder.join(SECRET)
-}
-
 impl Folder {
     /// Creates a fleet that has nothing on disk yet.
     pub fn from_plan(path: PathBuf, plan: FleetPlan, plan_sha256: &str) -> Folder {
         let missing = || What::Missing { why: None };
         let cells = plan.cells.iter().cloned();
         let cells = cells.map(|PlannedCell { node, session }| CellState { node, session, what: missing() });
-        let with_rounds = plan.pairs.iter().enumerate();
-        let pairs = with_rounds.flat_map(|(round, pairs)| pairs.iter().map(move |pair| (round, pair)));
-        let pairs =
-            pairs.map(|(round, (a, b))| PairState { round, a: a.clone(), b: b.clone(), what: missing() });
-        let (cells, pairs, wanted) = (cells.collect(), pairs.collect(), Wanted::planned(&plan));
-        Folder { path, plan, plan_sha256: plan_sha256.to_owned(), cells, pairs, strangers: 0, wanted }
+        let (cells, wanted) = (cells.collect(), Wanted::planned(&plan));
+        Folder { path, plan, plan_sha256: plan_sha256.to_owned(), cells, strangers: 0, wanted }
     }
 
     /// Reads what is there now.
@@ -103,21 +80,14 @@ impl Folder {
             let what = of_cell(node, *session).read_state(fleet);
             cells.push(CellState { node: node.clone(), session: *session, what });
         }
-        let with_rounds = plan.pairs.iter().enumerate();
-        let pairs = with_rounds.flat_map(|(round, pairs)| pairs.iter().map(move |(a, b)| (round, a, b)));
-        let pairs = pairs.map(|(round, a, b)| {
-            let what = of_pair(round, a, b).read_state(fleet);
-            PairState { round, a: a.clone(), b: b.clone(), what }
-        });
-        let (pairs, wanted) = (pairs.collect(), Wanted::planned(&plan));
-        Folder { path: fleet.path().to_owned(), plan, plan_sha256, cells, pairs, strangers, wanted }
+        let wanted = Wanted::planned(&plan);
+        Folder { path: fleet.path().to_owned(), plan, plan_sha256, cells, strangers, wanted }
     }
 
     /// Restricts the fleet to fresh sessions of some nodes, beyond the planned ones: results of these were
     /// not selected.
     pub fn restrict_to_confirming(mut self, nodes: BTreeSet<String>) -> Folder {
         self.cells.retain(|cell| nodes.contains(&cell.node));
-        self.pairs.clear();
         self.wanted = Wanted { nodes, sessions: self.plan.sessions + FRESH };
         self
     }
@@ -235,7 +205,6 @@ mod tests {
             by: Vec::new(),
             cells: list_planned_cells(&nodes, 2, 1),
             nodes,
-            pairs: vec![vec![("n1".into(), "n2".into())]],
             engine: PlannedEngine { on: Foreign::new("slurm".into()), toml: Foreign::new(String::new()) },
             command: Foreign::new(String::new()),
         }
@@ -246,7 +215,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (path, program) = (place.path().join("f"), place.path().join("program"));
         fs::write(&program, "x").unwrap();
-        let (_, fleet) = Folder::make_fleet(&path, &plan(), &program, None).unwrap();
+        let (_, fleet) = Folder::make_fleet(&path, &plan(), &program).unwrap();
         for file in files {
             let file = path.join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -283,7 +252,7 @@ mod tests {
         let files = ["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare", "cells/n2/1.tare"];
         let (_place, folder, fleet) = with(&files);
         let folder = folder.restrict_to_confirming(["n1".to_owned()].into());
-        assert_eq!((folder.count_sessions(), folder.pairs.len()), ((3, 6), 0));
+        assert_eq!(folder.count_sessions(), (3, 6));
         let open: Vec<u32> = folder.open_cells().into_iter().map(|cell| cell.session).collect();
         assert_eq!(open, [4, 5, 6]);
         assert_eq!(folder.read_again(&fleet).open_cells(), folder.open_cells());
@@ -311,13 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_tried_again_under_its_name_and_keeps_what_it_had() {
-        let (_place, folder, fleet) = with(&["pairs/0/n1--n2.part", "pairs/0/n1--n2.why"]);
-        assert_eq!(folder.pairs[0].what.reason().unwrap().to_string(), "why");
-        let files = of_pair(0, "n1", "n2");
+    fn a_session_that_never_began_is_tried_again_and_its_first_reason_stays() {
+        let (_place, folder, fleet) = with(&["cells/n1/1.why"]);
+        let is_first = |cell: &&CellState| (cell.node.as_str(), cell.session) == ("n1", 1);
+        let first = folder.cells.iter().find(is_first).unwrap();
+        assert_eq!(first.what.reason().unwrap().to_string(), "why");
+        let files = of_cell("n1", 1);
         files.clear_for_retry(&fleet).unwrap();
-        assert!(!fleet.has_file(&files.part_path()) && !fleet.has_file(&files.why_path()));
-        assert!(fleet.has_file(&files.with_ending("broken")));
+        assert!(!fleet.has_file(&files.why_path()));
         files.write_why(&fleet, "a\nb  c").unwrap();
         files.write_why(&fleet, "later").unwrap();
         assert_eq!(fs::read_to_string(fleet.join(&files.why_path())).unwrap(), "a b c\n");

@@ -1,4 +1,4 @@
-//! The jobs of a fleet as its driver knows them: which cell or pair each is of, and how it is ended.
+//! The jobs of a fleet as its driver knows them: which cell each is of, and how it is ended.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::process::Child;
@@ -25,17 +25,17 @@ const SOON: Duration = Duration::from_secs(60);
 const END_OF_LOG: u64 = 4096;
 const LONGEST_LINE: usize = 300;
 
-/// A cell or a pair of the fleet.
+/// A cell of the fleet.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) files: Files,
-    pub(super) nodes: Vec<String>,
-    pub(super) number: u32,
+    pub(super) node: String,
+    pub(super) session: u32,
 }
 
 impl Task {
     pub(super) fn name(&self) -> String {
-        format!("{}/{}", self.nodes.join("--"), self.number)
+        format!("{}/{}", self.node, self.session)
     }
 }
 

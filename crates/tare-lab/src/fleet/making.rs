@@ -10,19 +10,13 @@ use tare_paths::ours::check_opened;
 
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::engines::Engine;
-use crate::fleet::folder::{BINARY, Folder, PLAN, SECRET};
+use crate::fleet::folder::{BINARY, Folder, PLAN};
 use crate::fleet::plan::FleetPlan;
 use crate::ownership::begun;
 
 impl Folder {
-    /// Makes the folder of a new fleet with its plan, the program, and the secret of pairs where it lies there; one that is there must
-    /// be empty.
-    pub fn make_fleet(
-        path: &Path,
-        plan: &FleetPlan,
-        program: &Path,
-        secret_hex: Option<&str>,
-    ) -> Result<(Folder, Door), LabError> {
+    /// Makes the folder of a new fleet with its plan and the program; one that is there must be empty.
+    pub fn make_fleet(path: &Path, plan: &FleetPlan, program: &Path) -> Result<(Folder, Door), LabError> {
         let failed = LabError::storage_error("write in", path);
         let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
         made.map_err(&failed)?;
@@ -35,9 +29,6 @@ impl Folder {
         let new = |name: &str, mode: u32, bytes: &[u8]| fleet.create_with_mode(Path::new(name), mode, bytes);
         let program = fs::read(program).map_err(LabError::storage_error("read", program))?;
         new(BINARY, 0o755, &program).map_err(&failed)?;
-        if let Some(secret) = secret_hex {
-            new(SECRET, 0o600, format!("{secret}\n").as_bytes()).map_err(&failed)?;
-        }
         // Last: a folder with a plan is whole.
         new(PLAN, 0o644, &plan.to_bytes()).map_err(&failed)?;
         Ok((Folder::open(&fleet)?, fleet))

@@ -14,6 +14,5 @@ pub mod folder;
 mod jobs;
 #[cfg(unix)]
 mod making;
-pub mod pairs;
 pub mod plan;
 pub mod shipped;

@@ -6,14 +6,13 @@ use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
 use tare_data::foreign::Foreign;
 use tare_data::generator::Generator;
-use tare_data::peer::{NETPERF_PORT, NODE};
 use tare_data::session::specification::NATIVE;
 
 use crate::error::LabError;
 use crate::node_names::is_node_name;
-use crate::study::{Study, StudyCase};
+use crate::study::Study;
 
-/// Limit on the cells and pairs of a plan: a hundred sessions on each of ten thousand nodes.
+/// Limit on the cells of a plan: a hundred sessions on each of ten thousand nodes.
 const MOST_CELLS: u64 = 1_000_000;
 /// Limit on the number of a session of a node: sessions that broke off keep theirs.
 pub(crate) const LAST_SESSION: u32 = 1_000_000;
@@ -26,7 +25,7 @@ pub struct FleetPlan {
     pub study: FleetStudy,
     #[serde(default)]
     pub measure: Measure,
-    /// Orders nodes and pairs.
+    /// Orders nodes.
     pub seed: u64,
     /// SHA-256 of the program that measures, in hex.
     pub binary: String,
@@ -42,9 +41,6 @@ pub struct FleetPlan {
     pub nodes: Vec<Node>,
     /// In the order in which they are measured.
     pub cells: Vec<PlannedCell>,
-    /// Pairs of nodes by rounds, in each of which a node is in one pair at most.
-    #[serde(default)]
-    pub pairs: Vec<Vec<(String, String)>>,
     pub engine: PlannedEngine,
     /// As it was typed.
     pub command: Foreign<String>,
@@ -74,17 +70,10 @@ pub struct Measure {
     /// Scratch folder of sessions on a node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch: Option<String>,
-    /// Port at which one node of a pair serves; its data use the next.
-    #[serde(default = "usual_port")]
-    pub port: u16,
 }
 
 fn native() -> String {
     NATIVE.into()
-}
-
-fn usual_port() -> u16 {
-    NETPERF_PORT + 1
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +109,7 @@ impl FleetPlan {
         if let Some(cell) = plan.cells.iter().find(|cell| !is_session(cell.session)) {
             return Err(format!("{} is not the number of a session", cell.session));
         }
-        match plan.cells.len() as u64 + plan.pairs.iter().map(Vec::len).sum::<usize>() as u64 {
+        match plan.cells.len() as u64 {
             count if count > MOST_CELLS => Err(format!("it has {count} cells, and {MOST_CELLS} are allowed")),
             _ => Ok(plan),
         }
@@ -129,8 +118,7 @@ impl FleetPlan {
     /// Lists every name of a node in it.
     fn names(&self) -> impl Iterator<Item = &String> {
         let named = self.nodes.iter().map(|node| &node.name);
-        let named = named.chain(self.cells.iter().map(|cell| &cell.node));
-        named.chain(self.pairs.iter().flatten().flat_map(|(a, b)| [a, b]))
+        named.chain(self.cells.iter().map(|cell| &cell.node))
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -139,13 +127,12 @@ impl FleetPlan {
         bytes
     }
 
-    /// Selects the cases of the study that touch a node alone, or those between two nodes.
-    pub(crate) fn study_part(&self, between_nodes: bool) -> Result<Study, LabError> {
-        let study = match &self.study {
+    /// Reads the study that is measured.
+    pub(crate) fn read_study(&self) -> Result<Study, LabError> {
+        match &self.study {
             FleetStudy::Shipped(name) => Study::from_name(name),
             FleetStudy::Own { name, toml } => Study::parse(toml, name),
-        }?;
-        Ok(select_study_part(study, between_nodes))
+        }
     }
 
     /// Returns the job name prefix.
@@ -156,18 +143,6 @@ impl FleetPlan {
 
 pub(crate) fn hash_bytes(bytes: &[u8]) -> String {
     encode_hex(&Sha256::digest(bytes))
-}
-
-/// Selects the cases of a study whose other end is another node, or all the others.
-pub(crate) fn select_study_part(study: Study, between_nodes: bool) -> Study {
-    let of_part = |mut case: StudyCase| {
-        let had_peers = !case.peers.is_empty();
-        case.peers.retain(|peer| (peer == NODE) == between_nodes);
-        let stays = if between_nodes { !case.peers.is_empty() } else { !had_peers || !case.peers.is_empty() };
-        stays.then_some(case)
-    };
-    let commands = if between_nodes { Default::default() } else { study.commands };
-    Study { cases: study.cases.into_iter().filter_map(of_part).collect(), commands, ..study }
 }
 
 /// Checks that a session can have this number.
@@ -221,17 +196,5 @@ mod tests {
             assert_eq!(sorted.len(), 9);
         }
         assert!(all[..9].iter().all(|cell| cell.session == 1));
-    }
-
-    #[test]
-    fn a_study_falls_into_what_a_node_does_alone_and_with_another() {
-        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
-                    [[case]]\nprobe='net.rr'\npeers=['loopback','node']\n[[case]]\nprobe='net.connect'\npeers=['node']";
-        let study = || Study::parse(text, "x").unwrap();
-        let peers = |between| -> Vec<Vec<String>> {
-            select_study_part(study(), between).cases.into_iter().map(|case| case.peers).collect()
-        };
-        assert_eq!(peers(false), [vec![], vec!["loopback".to_owned()]]);
-        assert_eq!(peers(true), [vec!["node".to_owned()], vec!["node".to_owned()]]);
     }
 }

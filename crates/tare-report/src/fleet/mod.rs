@@ -17,7 +17,7 @@ const MOST_MISSING: f64 = 0.05;
 pub struct FleetView<'a> {
     pub folder: &'a str,
     pub study: &'a str,
-    /// Number of planned sessions and pairs.
+    /// Number of planned sessions.
     pub planned: usize,
     /// Cells whose record is missing or incomplete, running ones included.
     pub missing: &'a [MissingCell],
@@ -30,7 +30,7 @@ pub struct FleetView<'a> {
 /// A session of the plan without a whole record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingCell {
-    /// `n3, session 2`, or `n1 with n2`.
+    /// `n3, session 2`.
     pub what: String,
     pub why: String,
 }

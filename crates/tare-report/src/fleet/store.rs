@@ -27,23 +27,16 @@ pub struct Stored {
     pub file: String,
     of: Shared,
     rows: Vec<CellRow>,
-    /// Number of the session on its node; `None` for a pair.
-    number: Option<u32>,
-    /// The other node of a pair.
-    peer_node: Option<String>,
+    /// Number of the session on its node.
+    number: u32,
 }
 
 impl Stored {
     /// Stores a session of one node.
-    pub fn of_node(cells: SessionCells, node: &str, session: u32, by: &[String], file: String) -> Stored {
-        Stored { number: Some(session), ..Stored::of_pair(cells, node, None, by, file) }
-    }
-
-    /// Stores a session between two nodes.
-    pub fn of_pair(mut cells: SessionCells, a: &str, b: Option<&str>, by: &[String], file: String) -> Stored {
+    pub fn of_node(mut cells: SessionCells, node: &str, number: u32, by: &[String], file: String) -> Stored {
         let rows = std::mem::take(&mut cells.rows);
-        let of = Shared::from_cells(cells, by).with_node(a);
-        Stored { file, of, rows, number: None, peer_node: b.map(str::to_owned) }
+        let of = Shared::from_cells(cells, by).with_node(node);
+        Stored { file, of, rows, number }
     }
 
     pub fn kind(&self) -> &str {
@@ -51,7 +44,7 @@ impl Stored {
     }
 
     /// Returns the node, and the session's number there.
-    pub fn node_and_number(&self) -> (String, Option<u32>) {
+    pub fn node_and_number(&self) -> (String, u32) {
         (self.of.node().to_owned(), self.number)
     }
 
@@ -70,11 +63,8 @@ impl OfSession for Stored {
 
 /// Lists the columns that all rows of a session share, in both tables.
 pub(super) fn of_stored() -> Vec<(&'static str, Column<Stored>)> {
-    let own: [(&'static str, Column<Stored>); 2] = [
-        ("number", Column::Number(|of| of.number.map(i64::from))),
-        ("peer_node", Column::Text(|of| of.peer_node.as_deref())),
-    ];
-    of_session().into_iter().chain(own).collect()
+    let number: (&'static str, Column<Stored>) = ("number", Column::Number(|of| Some(of.number.into())));
+    of_session().into_iter().chain([number]).collect()
 }
 
 struct Line<'a> {
@@ -90,8 +80,7 @@ impl OfSession for Line<'_> {
 
 fn columns<'a>() -> Vec<(&'static str, Column<Line<'a>>)> {
     let own: Vec<(&'static str, Column<Line<'a>>)> = vec![
-        ("number", Column::Number(|line| line.of.number.map(i64::from))),
-        ("peer_node", Column::Text(|line| line.of.peer_node.as_deref())),
+        ("number", Column::Number(|line| Some(line.of.number.into()))),
         ("case", Column::Text(|line| Some(&line.cell.case))),
         ("probe", Column::Text(|line| Some(&line.cell.probe))),
         ("definition", Column::Text(|line| Some(&line.cell.definition))),

@@ -1,7 +1,6 @@
-//! A fleet for a terminal: what is missing first, then what the layers cost, which nodes are slow, and where the spread is.
+//! A fleet for a terminal: what is missing first, then what the layers cost, and which nodes are slow.
 
 use tare_analysis::fleet::cost::{FEWEST_NODES, LayerCost};
-use tare_analysis::fleet::pairs::PairsOfCase;
 use tare_analysis::fleet::slow::{FEWEST_OF_KIND, NodeStanding, Standing};
 use tare_analysis::gate::Ruling;
 
@@ -12,7 +11,7 @@ use crate::text::{clean_text, count_columns, wrap_paragraph, wrap_text};
 
 /// Limit on listed items; further ones are counted.
 const MOST_LISTED: usize = 20;
-/// Limit on listed nodes of a kind that is not judged, and on listed links of such pairs.
+/// Limit on listed nodes of a kind that is not judged.
 const MOST_RANKED: usize = 5;
 
 const NOTE: &str = "slowdown = over nodes, each one value, with its 95 % confidence interval; between nodes = the standard \
@@ -27,8 +26,6 @@ pub fn render_fleet_terminal(view: &FleetView, width: usize) -> String {
     costs(view, &mut out);
     changes(view, &mut out);
     slow(view, &mut out);
-    spread(view, &mut out);
-    pairs(view, &mut out);
     out.line("");
     out.text("", NOTE);
     out.out
@@ -208,10 +205,7 @@ fn changes(view: &FleetView, out: &mut Lines) {
                 let word = words::describe_change(&changed).to_owned();
                 [label, target, format!("{} {by}", format_ratio(changed.factor)), nodes, word]
             }
-            None if of.nodes < FEWEST_NODES => {
-                [label, target, "-".to_owned(), nodes, format!("below {FEWEST_NODES} nodes")]
-            }
-            None => [label, target, "-".to_owned(), nodes, "too few pairs".to_owned()],
+            None => [label, target, "-".to_owned(), nodes, format!("below {FEWEST_NODES} nodes")],
         });
     }
     out.table(&rows);
@@ -255,62 +249,6 @@ fn slow(view: &FleetView, out: &mut Lines) {
             ),
         );
     }
-}
-
-fn spread(view: &FleetView, out: &mut Lines) {
-    if view.fleet.spreads.is_empty() {
-        return;
-    }
-    out.heading("Where the spread of the baseline is");
-    let mut rows = vec![["", "nodes", "sessions", "rounds", ""].map(str::to_owned)];
-    let share = |of: Option<f64>| of.map_or("-".to_owned(), |of| format_percent(libm::expm1(of)));
-    rows.extend(view.fleet.spreads.iter().map(|of| {
-        let label = words::format_label(view.fleet, &of.case, &of.metric);
-        let advice = words::describe_advice(of.advice).to_owned();
-        [label, share(of.nodes), share(of.sessions), share(Some(of.rounds)), advice]
-    }));
-    out.table(&rows);
-}
-
-fn pairs(view: &FleetView, out: &mut Lines) {
-    for of in &view.fleet.pairs {
-        let case = view.fleet.find_case(&of.case, &of.metric);
-        let label = words::format_label(view.fleet, &of.case, &of.metric);
-        let count = format_count(of.links.len(), "pair", "pairs");
-        out.heading(&format!(
-            "{label} between {count} of nodes, typically {}",
-            words::format_value(case, of.typical)
-        ));
-        if !of.judged {
-            let few = format!("fewer than {FEWEST_OF_KIND} nodes, or too few met: ranked, not judged");
-            out.text("  ", &few);
-        }
-        let (nodes, links) = listed_pairs(of);
-        if nodes.is_empty() && links.is_empty() {
-            out.line("  no node and no link stands out");
-        }
-        if !nodes.is_empty() {
-            out.text("  nodes  ", &shortened(nodes));
-        }
-        if !links.is_empty() {
-            out.text("  links  ", &shortened(links));
-        }
-    }
-}
-
-/// Lists slow nodes and links, or the slowest if they are not judged, each with its added cost.
-fn listed_pairs(of: &PairsOfCase) -> (Vec<String>, Vec<String>) {
-    let most = if of.judged { usize::MAX } else { MOST_RANKED };
-    let nodes = of.nodes.iter().filter(|node| node.is_slow || !of.judged).take(most);
-    let links = of.links.iter().filter(|link| link.is_slow || !of.judged).take(most);
-    let node = |of: &tare_analysis::fleet::pairs::NodeEffect| {
-        format!("{} {}", clean_text(&of.node), format_ratio(of.slower))
-    };
-    let by = |of: &tare_analysis::fleet::pairs::Link| if of.p.is_some() { of.slower } else { of.ratio };
-    let link = |of: &tare_analysis::fleet::pairs::Link| {
-        format!("{} with {} {}", clean_text(&of.a), clean_text(&of.b), format_ratio(by(of)))
-    };
-    (nodes.map(node).collect(), links.map(link).collect())
 }
 
 #[cfg(test)]

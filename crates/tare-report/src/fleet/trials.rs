@@ -12,7 +12,7 @@ use crate::exports::parquet::reading::Reading;
 use crate::exports::parquet::{list_trial_columns, read_metadata};
 
 /// Version of the columns; files of another version are written again.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Footer key of the sources.
 const MERGED: &str = "tare.merged";
 /// Rows of a full file: some 25 MB, and a few times as much while it is written.

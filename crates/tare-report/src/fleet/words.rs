@@ -4,12 +4,10 @@ use tare_analysis::findings::Kind;
 use tare_analysis::fleet::change::Changed;
 use tare_analysis::fleet::cost::LayerCost;
 use tare_analysis::fleet::slow::{Deviation, NodeStanding, Standing};
-use tare_analysis::fleet::spread::Advice;
-use tare_analysis::fleet::summary::{CaseOf, Fleet};
-use tare_data::unit::{Direction, Unit};
+use tare_analysis::fleet::summary::Fleet;
 
 use crate::answers::table::answer_words;
-use crate::number::{Figure, format_percent, format_ratio};
+use crate::number::{format_percent, format_ratio};
 use crate::text::clean_text;
 
 /// Limit on the listed cases of a node; further ones are counted.
@@ -22,13 +20,6 @@ pub(super) fn format_label(fleet: &Fleet, case: &str, metric: &str) -> String {
     clean_text(&of.label) + &place + &peer
 }
 
-/// Converts a cost into the value of its metric: a rate is its inverse.
-pub(super) fn format_value(of: Option<&CaseOf>, cost: f64) -> String {
-    let (unit, better) = of.map_or((Unit::Count, Direction::Lower), |of| (of.unit, of.better));
-    let value = if better == Direction::Lower { cost } else { 1.0 / cost };
-    Figure::without_interval(value, unit).to_text()
-}
-
 pub(super) fn describe_standing(standing: Standing) -> &'static str {
     match standing {
         Standing::Slow => "slow",
@@ -36,15 +27,6 @@ pub(super) fn describe_standing(standing: Standing) -> &'static str {
         Standing::NotConfirmed => "not confirmed",
         Standing::Ordinary => "ordinary",
         Standing::NotJudged => "not judged",
-    }
-}
-
-pub(super) fn describe_advice(advice: Advice) -> &'static str {
-    match advice {
-        Advice::MoreNodes => "nodes differ most",
-        Advice::MoreSessions => "sessions differ more than nodes: add sessions",
-        Advice::MoreRounds => "rounds differ most: add rounds",
-        Advice::Unknown => "too few nodes, or one session each: unknown",
     }
 }
 

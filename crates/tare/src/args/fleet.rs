@@ -42,7 +42,6 @@ pub enum FleetCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare fleet run quick --on slurm --into fleet-1
-  tare fleet run rtt.toml --on slurm --into pairs-1           measure every pair of nodes
   tare fleet run quick --on 'kubernetes?claim=results&path=kernel-6.12' --into /results/kernel-6.12
   tare fleet run quick --on ssh --nodes web1,web2 --into web
   tare fleet run fleet-1                                      measure what is still missing
@@ -108,14 +107,11 @@ pub struct FleetPlanning {
     /// Build environments in this folder on each node, as for 'tare run'.
     #[arg(long, value_name = "FOLDER", requires = "on")]
     pub scratch: Option<String>,
-    /// Let one node of a pair serve on this port, and use the next port for data.
-    #[arg(long, value_name = "PORT", default_value_t = 12866)]
-    pub port: u16,
     /// Treat nodes that agree in these facts as one kind in reports, comma-separated [default: processor
     /// model and count, memory and kernel].
     #[arg(long, value_name = "FACTS", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// Use this seed (hex) for the order of nodes and pairs.
+    /// Use this seed (hex) for the order of nodes.
     #[arg(long, value_name = "HEX", value_parser = super::parse_seed, requires = "on")]
     pub seed: Option<u64>,
 }
@@ -157,16 +153,8 @@ pub struct FleetCell {
     /// Measure as this node [default: the name given by Slurm or the pod's manifest].
     #[arg(long)]
     pub node: Option<String>,
-    #[arg(long, required_unless_present = "pair")]
-    pub session: Option<u32>,
-    /// Measure from the first node to the second, which serves.
-    #[arg(long, value_delimiter = ',', requires = "round")]
-    pub pair: Vec<String>,
     #[arg(long)]
-    pub round: Option<u32>,
-    /// Read the pair's secret from this file [default: one in the folder].
-    #[arg(long)]
-    pub secret_file: Option<PathBuf>,
+    pub session: u32,
     #[arg(long)]
     pub scratch: Option<PathBuf>,
 }

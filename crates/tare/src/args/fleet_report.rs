@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use tare_analysis::fleet::gate::FleetCondition;
 
-/// Report on a fleet: what is missing, how much the environments cost across nodes, and which nodes and links
-/// are slow.
+/// Report on a fleet: what is missing, how much the environments cost across nodes, and which nodes are
+/// slow.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare fleet report FOLDER

@@ -1,11 +1,9 @@
-//! A fake API server of Kubernetes, with everything that kubectl needs for Jobs and Secrets. Objects are kept
-//! in memory, and pods are local processes.
+//! A fake API server of Kubernetes, with everything that kubectl needs for Jobs. Objects are kept in memory, and pods are local
+//! processes.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -30,8 +28,6 @@ pub struct Cluster {
     pub objects: BTreeMap<(String, String), Value>,
     /// Requests that changed something, in order: method, kind and name.
     pub changes: Vec<String>,
-    /// Every secret that it was given.
-    pub secrets: Vec<String>,
     /// Jobs are refused.
     pub is_full: bool,
     /// Folder whose subfolder `f` holds the contents of the claim, and the user who owns it.
@@ -129,7 +125,7 @@ fn kinds(path: &str) -> Option<Value> {
     let list = |version: &str, resources: Value| json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": resources });
     Some(match path {
         "/api" => json!({ "kind": "APIVersions", "versions": ["v1"] }),
-        "/api/v1" => list("v1", json!([resource("secrets", "Secret")])),
+        "/api/v1" => list("v1", json!([])),
         "/apis" => json!({ "kind": "APIGroupList", "apiVersion": "v1",
             "groups": [{ "name": "batch", "versions": [version], "preferredVersion": version }] }),
         "/apis/batch/v1" => list("batch/v1", json!([resource("jobs", "Job")])),
@@ -151,16 +147,11 @@ impl Cluster {
         };
         self.look_at_pods();
         let key = (kind.clone(), name.clone());
-        let found = self.objects.get_mut(&key);
+        let found = self.objects.get(&key);
         match (request.method.as_str(), found) {
             ("POST", _) => self.create(&kind, request.body.clone()),
             ("GET", None) if name.is_empty() => ("200 OK", self.list(&kind, &request.query)),
             ("GET", Some(object)) => ("200 OK", object.clone()),
-            ("PATCH", Some(object)) => {
-                object["metadata"]["ownerReferences"] = request.body["metadata"]["ownerReferences"].clone();
-                self.changes.push(format!("PATCH {kind}/{name}"));
-                ("200 OK", self.objects[&key].clone())
-            }
             ("DELETE", Some(_)) => {
                 self.delete(&key);
                 ("200 OK", status(200, ""))
@@ -183,9 +174,8 @@ impl Cluster {
         metadata["uid"] = format!("uid-{}", self.made).into();
         object["status"] = json!({});
         self.changes.push(format!("POST {kind}/{name}"));
-        self.secrets.extend(object["stringData"]["secret"].as_str().map(str::to_owned));
         if kind == "jobs" {
-            self.start_pods(&name, &object["spec"]["template"]["spec"]);
+            self.start_pod(&name, &object["spec"]["template"]["spec"]);
         }
         self.objects.insert((kind.to_owned(), name), object.clone());
         ("201 Created", object)
@@ -199,66 +189,36 @@ impl Cluster {
         };
         let of_kind = self.objects.iter().filter(|((of, _), _)| of == kind).map(|(_, object)| object);
         let items: Vec<&Value> = of_kind.filter(is_meant).collect();
-        let (kind, version) = if kind == "jobs" { ("JobList", "batch/v1") } else { ("SecretList", "v1") };
-        json!({ "kind": kind, "apiVersion": version, "metadata": { "resourceVersion": "1" }, "items": items })
+        json!({ "kind": "JobList", "apiVersion": "batch/v1", "metadata": { "resourceVersion": "1" }, "items": items })
     }
 
-    /// Deletes an object and everything that it owns.
+    /// Deletes an object, and ends its pods.
     fn delete(&mut self, key: &(String, String)) {
-        let Some(object) = self.objects.remove(key) else { return };
+        self.objects.remove(key);
         self.changes.push(format!("DELETE {}/{}", key.0, key.1));
         for (_, pod) in self.pods.iter().filter(|(job, _)| key.0 == "jobs" && *job == key.1) {
             let _ = kill_process(Pid::from_child(pod), Signal::TERM);
         }
-        let uid = &object["metadata"]["uid"];
-        self.objects.retain(|_, other| other["metadata"]["ownerReferences"][0]["uid"] != *uid);
     }
 
-    /// Starts a process for each node of a Job. The last one starts first, because it serves.
-    fn start_pods(&mut self, job: &str, pod: &Value) {
+    /// Starts a process for the node of a Job.
+    fn start_pod(&mut self, job: &str, pod: &Value) {
         let here = |path: &str| match path.strip_prefix(FOLDER) {
             Some(rest) => self.place.join("f").display().to_string() + rest,
             None => path.to_owned(),
         };
         let words = pod["containers"][0]["command"].as_array().unwrap();
-        let mut words: Vec<String> = words.iter().map(|word| here(word.as_str().unwrap())).collect();
-        let value = |key: &str| words.iter().position(|word| word == key).map(|at| at + 1);
-        let nodes = words[value("--pair").or_else(|| value("--node")).unwrap()].clone();
-        if let Some(at) = value("--secret-file") {
-            words[at] = self.mount(job, pod, &words[at]);
-        }
-        for node in nodes.split(',').rev() {
-            let mut command = Command::new(&words[0]);
-            command.args(&words[1..]).current_dir("/").stdin(Stdio::null());
-            command.env("TARE_POD_NODE", node).env("TARE_POD_IP", "127.0.0.1").env("LC_ALL", "C");
-            command.env("XDG_STATE_HOME", self.place.join("state"));
-            command.stdout(Stdio::null()).stderr(Stdio::null());
-            if rustix::process::geteuid().is_root() {
-                command.uid(self.user).gid(self.user);
-            }
-            self.pods.push((job.to_owned(), command.spawn().unwrap()));
-        }
-    }
-
-    /// Mounts a Secret as a pod gets it: owned by root, and readable by the pod's group.
-    fn mount(&self, job: &str, pod: &Value, at: &str) -> String {
-        let container = &pod["containers"][0]["volumeMounts"];
-        let mount = container.as_array().unwrap().iter().find(|mount| mount["mountPath"] == at).unwrap();
-        assert_eq!((&mount["readOnly"], &mount["subPath"]), (&json!(true), &json!("secret")));
-        let volumes = pod["volumes"].as_array().unwrap();
-        let volume = &volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap()["secret"];
-        assert_eq!(volume["defaultMode"], 0o400);
-        let name = volume["secretName"].as_str().unwrap().to_owned();
-        let secret =
-            &self.objects.get(&("secrets".to_owned(), name)).expect("the Secret comes before its Job");
-        let file = self.place.join(format!("secret-of-{job}"));
-        fs::write(&file, secret["stringData"]["secret"].as_str().unwrap()).unwrap();
-        fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
+        let words: Vec<String> = words.iter().map(|word| here(word.as_str().unwrap())).collect();
+        let node = &words[words.iter().position(|word| word == "--node").unwrap() + 1];
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir("/").stdin(Stdio::null());
+        command.env("TARE_POD_NODE", node).env("LC_ALL", "C");
+        command.env("XDG_STATE_HOME", self.place.join("state"));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         if rustix::process::geteuid().is_root() {
-            chown(&file, Some(0), Some(self.user)).unwrap();
-            fs::set_permissions(&file, Permissions::from_mode(0o440)).unwrap();
+            command.uid(self.user).gid(self.user);
         }
-        file.display().to_string()
+        self.pods.push((job.to_owned(), command.spawn().unwrap()));
     }
 
     /// Marks Jobs whose pods have ended as finished.

@@ -89,16 +89,6 @@ impl Cluster {
         path
     }
 
-    /// Makes each small packet of a node wait two milliseconds for the one before. An idle node saves up no
-    /// credit, because a short trial would then see no delay.
-    pub fn throttle(&self, node: &str) {
-        let queue = ["qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb", "default", "1"];
-        let rate = ["rate", "300kbit", "burst", "80", "cburst", "80"];
-        let class = ["class", "add", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb"];
-        must(self.on(node).arg("tc").args(queue));
-        must(self.on(node).arg("tc").args(class).args(rate));
-    }
-
     /// Builds a command that runs in the network and mount namespaces of a node, or of the hub.
     fn on(&self, node: &str) -> Command {
         let mut command = Command::new("nsenter");

@@ -125,7 +125,7 @@ fn what_cannot_be_a_fleet_is_refused_with_the_next_step() {
         (&["run", "quick", "--on", "ssh", "--nodes", "../a", "--into", "f"], "is not the name of a node"),
         (&["run", "quick", "--on", "ssh", "--nodes", "a", "--into", "a b"], "letters, digits"),
         (&["run", "quick", "--on", "ssh", "--nodes", "a"], "--into FOLDER"),
-        (&["run", "pairs.toml", "--on", "ssh", "--nodes", "a,b", "--into", "f"], "--on slurm"),
+        (&["run", "pairs.toml", "--on", "ssh", "--nodes", "a,b", "--into", "f"], "leave the peer 'node' out"),
         (&["status", "nothing"], "plan.json"),
     ] {
         let said = place.run_tare(&[&["fleet"], words].concat());

@@ -1,13 +1,9 @@
-//! Pairs of pods, started by kubectl on a fake API server: the secret of a pair is only in a Secret, and is
-//! removed with its Job.
+//! Jobs of a fleet, started by kubectl on a fake API server: each is measured once, and none is left when the fleet is stopped.
 
 use std::fs::{self, Permissions};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,7 +12,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use crate::api_server::ApiServer;
 use crate::cluster::Said;
 use crate::engines::Place;
-use crate::manifests::{PAIRS, kubectl_is_there};
+use crate::manifests::kubectl_is_there;
 use crate::pods::give_to_user;
 
 const WAIT: Duration = Duration::from_secs(60);
@@ -44,7 +40,6 @@ impl Site {
             "users": [{ "name": "own", "user": {} }],
         });
         fs::write(place.path("config"), config.to_string()).unwrap();
-        fs::write(place.path("pairs.toml"), PAIRS).unwrap();
         // This server knows no schema to check manifests by.
         let kubectl = format!(
             "#!/bin/sh\nPATH=${{PATH#*:}}\nprintf '%s\\n' \"$*\" >>{}\n[ \"$1\" != create ] || set -- \"$@\" --validate=false\nexec kubectl \"$@\"\n",
@@ -71,62 +66,24 @@ impl Site {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Plans a fleet of one pair and measures it.
+    /// Plans a fleet of one node and measures it.
     fn measure(&self, rounds: &str) -> Child {
-        let port = free_port().to_string();
-        let words = [
-            "fleet",
-            "run",
-            "pairs.toml",
-            "--on",
-            "kubernetes?namespace=perf&claim=c",
-            "--nodes",
-            "n1,n2",
-            "--into",
-            "f",
-        ];
-        self.start(
-            &[&words[..], &["--in", "native", "--rounds", rounds, "--port", &port, "--limit", "5m"]].concat(),
-        )
+        let on =
+            ["--on", "kubernetes?namespace=perf&claim=c", "--nodes", "n1", "--sessions", "1", "--into", "f"];
+        let measured = ["--in", "native", "--only", "sys.getppid", "--rounds", rounds, "--limit", "5m"];
+        self.start(&[&["fleet", "run", "quick"], &on[..], &measured].concat())
     }
 
-    /// Waits until the session of the pair has measured something.
+    /// Waits until the session has measured something.
     fn wait_until_it_measures(&self) {
-        let has_begun = |name: &str| {
-            let record = fs::read_to_string(self.place.path("f/pairs/0").join(name)).unwrap_or_default();
+        let has_begun = || {
+            let record = fs::read_to_string(self.place.path("f/cells/n1/1.part")).unwrap_or_default();
             record.contains("{\"end\":") || record.contains("{\"pair\":")
         };
         let end = Instant::now() + WAIT;
-        while !["n1--n2.part", "n2--n1.part"].into_iter().any(has_begun) {
+        while !has_begun() {
             assert!(Instant::now() < end, "{:?}", self.server.cluster.lock().unwrap().changes);
             sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Asserts that secrets were used, and that none is visible anywhere.
-    fn nothing_shows_a_secret(&self, said: &Said) {
-        assert_eq!(self.server.list_names("secrets"), [""; 0], "{said:?}");
-        let secrets = self.server.cluster.lock().unwrap().secrets.clone();
-        assert!(secrets.iter().all(|secret| secret.len() == 64) && !secrets.is_empty());
-        let called = fs::read_to_string(self.place.path("called")).unwrap();
-        assert!(called.contains("patch") && called.contains("create"), "{called}");
-        for secret in &secrets {
-            assert!(!(called.contains(secret) || said.out.contains(secret) || said.err.contains(secret)));
-            in_no_file(&self.place.path("f"), secret);
-        }
-        assert!(!self.place.path("f/secret").exists());
-    }
-}
-
-fn in_no_file(folder: &Path, secret: &str) {
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            in_no_file(&path, secret);
-        } else {
-            let bytes = fs::read(&path).unwrap();
-            let shows = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-            assert!(!shows, "{}", path.display());
         }
     }
 }
@@ -140,68 +97,46 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn a_pair_of_pods_has_a_secret_that_goes_with_its_job() {
-    let Some(site) = Site::new("a_pair_of_pods_has_a_secret_that_goes_with_its_job") else { return };
+fn a_job_measures_its_node_once() {
+    let Some(site) = Site::new("a_job_measures_its_node_once") else { return };
     let said = ended(site.measure("4"));
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert_eq!(said.out, "1 of 1 pairs of 2 nodes\n");
-    let changes = site.server.cluster.lock().unwrap().changes.clone();
+    assert_eq!(said.out, "1 of 1 sessions on 1 nodes\n");
+    let changes = || site.server.cluster.lock().unwrap().changes.clone();
     let [job] = site.server.list_names("jobs").try_into().unwrap();
-    let of = |what: &str| format!("{what}/{job}");
-    assert_eq!(changes, [of("POST secrets"), of("POST jobs"), of("PATCH secrets"), of("DELETE secrets")]);
-    site.nothing_shows_a_secret(&said);
+    assert_eq!(changes(), [format!("POST jobs/{job}")]);
     // Nothing is missing, and nothing is made again.
     let said = ended(site.start(&["fleet", "run", "f"]));
-    assert_eq!((said.code, site.server.cluster.lock().unwrap().changes.len()), (Some(0), 4), "{said:?}");
+    assert_eq!((said.code, changes().len()), (Some(0), 1), "{said:?}");
 }
 
 #[test]
-fn no_secret_stays_where_a_fleet_is_stopped_or_dies() {
-    let Some(site) = Site::new("no_secret_stays_where_a_fleet_is_stopped_or_dies") else { return };
+fn a_job_outlives_a_fleet_that_dies_and_goes_with_one_that_is_stopped() {
+    let test = "a_job_outlives_a_fleet_that_dies_and_goes_with_one_that_is_stopped";
+    let Some(site) = Site::new(test) else { return };
     let driver = site.measure("200");
     site.wait_until_it_measures();
     signal(&driver, Signal::KILL);
     ended(driver);
-    // Its job goes on, and owns the secret.
-    let owner = {
-        let cluster = site.server.cluster.lock().unwrap();
-        let secret = cluster.objects.iter().find(|((kind, _), _)| kind == "secrets").unwrap().1;
-        let job = cluster.objects.iter().find(|((kind, _), _)| kind == "jobs").unwrap().1;
-        assert_eq!(secret["metadata"]["ownerReferences"][0]["uid"], job["metadata"]["uid"]);
-        job["metadata"]["name"].clone()
-    };
+    let [job] = site.server.list_names("jobs").try_into().unwrap();
     let said = ended(site.start(&["fleet", "run", "f"]));
     assert_eq!((said.code, said.err.contains("submitted: ")), (Some(0), false), "{said:?}");
-    assert_eq!(site.server.list_names("jobs"), [owner.as_str().unwrap()]);
-    site.nothing_shows_a_secret(&said);
+    assert_eq!(site.server.list_names("jobs"), [job]);
 
-    let site = Site::new("no_secret_stays_where_a_fleet_is_stopped_or_dies").unwrap();
+    let site = Site::new(test).unwrap();
     let driver = site.measure("100000");
     site.wait_until_it_measures();
     signal(&driver, Signal::INT);
     let said = ended(driver);
     assert_eq!(said.code, Some(130), "{said:?}");
     assert_eq!(site.server.list_names("jobs"), [""; 0]);
-    site.nothing_shows_a_secret(&said);
 }
 
 #[test]
-fn a_secret_whose_job_is_refused_does_not_stay() {
-    let Some(site) = Site::new("a_secret_whose_job_is_refused_does_not_stay") else { return };
+fn a_job_that_is_refused_is_a_gap_with_its_reason() {
+    let Some(site) = Site::new("a_job_that_is_refused_is_a_gap_with_its_reason") else { return };
     site.server.cluster.lock().unwrap().is_full = true;
     let said = ended(site.measure("4"));
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.contains("exceeded quota"), "{said:?}");
-    let secrets = site.server.cluster.lock().unwrap().secrets.len();
-    assert_eq!((secrets, site.server.list_names("secrets").len()), (1, 0));
-}
-
-/// Finds a free port below the ephemeral range, because the job listens on it only later.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let of_process = 20_000 + (std::process::id() % 100) as u16 * 100;
-    let mut ports = (0..100).map(|_| of_process + NEXT.fetch_add(1, Ordering::Relaxed) % 100);
-    ports
-        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
-        .expect("one of a hundred ports is free")
 }

@@ -11,10 +11,6 @@ use tare_data::encoding::encode_hex;
 use crate::api_server::ApiServer;
 use crate::engines::Place;
 
-/// Two nodes and nothing else.
-pub const PAIRS: &str =
-    "name='pairs'\ntitle='x'\nabout=''\nbudget='5s'\n[[case]]\nprobe='net.rr'\npeers=['node']\n";
-
 /// Tells whether kubectl is installed, and prints that the test is skipped if not.
 pub fn kubectl_is_there(test: &str) -> bool {
     let is_there =
@@ -25,30 +21,23 @@ pub fn kubectl_is_there(test: &str) -> bool {
     is_there
 }
 
-/// Prints a job with `tare fleet print`, with the random names of the fleet and the pair's job and the hash of the program
-/// replaced.
-fn printed(on: &str, study: &str, nodes: &str) -> String {
+/// Prints a job with `tare fleet print`, with the random name of the fleet and the hash of the program replaced.
+fn printed(on: &str) -> String {
     let place = Place::new();
-    fs::write(place.path("pairs.toml"), PAIRS).unwrap();
-    let said = place.run_tare(&["fleet", "print", study, "--on", on, "--nodes", nodes, "--seed", "1"]);
+    let said = place.run_tare(&["fleet", "print", "quick", "--on", on, "--nodes", "n1", "--seed", "1"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let at = said.out.find("tare-").expect(&said.out);
     let out = said.out.replace(&said.out[at..at + "tare-12345678".len()], "tare-01234567");
     let program = fs::read(env!("CARGO_BIN_EXE_tare")).unwrap();
-    let out = out.replace(&encode_hex(&Sha256::digest(program)), "PROGRAM");
-    let Some(at) = out.find("name: tare-01234567-").filter(|_| study == "pairs.toml") else { return out };
-    let of_pair = &out[at + "name: ".len()..][.."tare-01234567-89abcdef".len()];
-    out.replace(of_pair, "tare-01234567-89abcdef")
+    out.replace(&encode_hex(&Sha256::digest(program)), "PROGRAM")
 }
 
 #[test]
 fn jobs_keep_their_shape() {
-    insta::assert_snapshot!("a_pod", printed("kubernetes", "quick", "n1"));
-    let options = "kubernetes?namespace=perf&claim=c&runtime=gvisor&priority=low&hostnetwork=true&uid=1000&cpu=4&memory=8Gi";
-    insta::assert_snapshot!("a_pod_with_options", printed(options, "quick", "n1"));
-    insta::assert_snapshot!("a_pair_of_pods", printed("kubernetes", "pairs.toml", "n1,n2"));
-    insta::assert_snapshot!("a_batch_job", printed("slurm?partition=long", "quick", "n1"));
-    insta::assert_snapshot!("a_pair", printed("slurm", "pairs.toml", "n1,n2"));
+    insta::assert_snapshot!("a_pod", printed("kubernetes"));
+    let options = "kubernetes?namespace=perf&claim=c&runtime=gvisor&priority=low&uid=1000&cpu=4&memory=8Gi";
+    insta::assert_snapshot!("a_pod_with_options", printed(options));
+    insta::assert_snapshot!("a_batch_job", printed("slurm?partition=long"));
 }
 
 /// Passes a manifest through kubectl, and returns its objects as JSON.
@@ -91,19 +80,10 @@ fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
     let place = Place::new();
     let address = ApiServer::start(place.path(""), 0).address;
     let server = format!("--server=http://{address}");
-    let manifest = |study: &str, nodes: &str| -> String {
-        let printed = printed("kubernetes?claim=c&runtime=gvisor", study, nodes);
-        printed.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
-    };
-    let create = |manifest: &str| kubectl(&place, &["create", "--validate=false", &server], manifest);
-    let [secret, job] = create(&manifest("pairs.toml", "n1,n2")).try_into().unwrap();
-    let name = &job["metadata"]["name"];
-    assert_eq!((&secret["kind"], &secret["metadata"]["name"]), (&json!("Secret"), name));
-    assert_eq!(secret["stringData"], json!({ "secret": "SECRET" }));
-    let volume = json!({ "secretName": name, "defaultMode": 0o400 });
-    assert_eq!(job["spec"]["template"]["spec"]["volumes"][2]["secret"], volume);
-    let manifest = manifest("quick", "n1");
-    let [job] = create(&manifest).try_into().unwrap();
+    let printed = printed("kubernetes?claim=c&runtime=gvisor");
+    let lines = printed.lines().filter(|line| !line.starts_with('#'));
+    let manifest: String = lines.map(|line| format!("{line}\n")).collect();
+    let [job] = kubectl(&place, &["create", "--validate=false", &server], &manifest).try_into().unwrap();
     let pod = &job["spec"]["template"]["spec"];
     let container = &pod["containers"][0];
     let pinned = &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
@@ -112,7 +92,6 @@ fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
             &pinned["nodeSelectorTerms"],
             json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n1"] }] }]),
         ),
-        (&job["spec"]["completions"], json!(1)),
         (&pod["runtimeClassName"], json!("gvisor")),
         (&pod["restartPolicy"], json!("Never")),
         (&pod["automountServiceAccountToken"], json!(false)),
@@ -124,7 +103,6 @@ fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
         (&container["resources"]["requests"], container["resources"]["limits"].clone()),
         (&job["spec"]["backoffLimit"], json!(0)),
         (&pod["volumes"][0]["persistentVolumeClaim"]["claimName"], json!("c")),
-        (&pod["hostNetwork"], Value::Null),
         (&container["securityContext"]["privileged"], Value::Null),
     ] {
         assert_eq!(value, &expected, "{manifest}");

@@ -1,4 +1,4 @@
-//! Measured fleets: sessions on three nodes, a node that dies, pairs, a slow node, and an ordinary user.
+//! Measured fleets: sessions on three nodes, a node that dies, a slow node, and an ordinary user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,9 +11,8 @@ use tare_data::session::Session;
 use crate::cluster::{Cluster, NOBODY, NODES, Said};
 
 const WAIT: Duration = Duration::from_secs(60);
-/// Cells and pairs of one study, in no time.
-const STUDY: &str = "name='tiny'\ntitle='x'\nabout='x'\nbudget='5s'\n[[case]]\nprobe='sys.getppid'\n\
-                     [[case]]\nprobe='net.rr'\npeers=['node']\n";
+/// One case, in no time.
+const STUDY: &str = "name='tiny'\ntitle='x'\nabout='x'\nbudget='5s'\n[[case]]\nprobe='sys.getppid'\n";
 
 fn session(record: &Path) -> Session {
     tare_record::read_session(record).unwrap_or_else(|e| panic!("{}: {e}", record.display())).session
@@ -28,7 +27,7 @@ fn figure(record: &Path, probe: &str) -> f64 {
 
 /// Collects the output of a fleet's jobs, to explain why a test failed.
 fn logs(folder: &Path) -> String {
-    let mut folders = vec![folder.join("cells"), folder.join("pairs")];
+    let mut folders = vec![folder.join("cells")];
     let mut text = String::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -91,7 +90,6 @@ fn a_fleet_is_measured_whatever_dies_and_what_is_slow_shows() {
     else {
         return;
     };
-    cluster.throttle("n3");
     fs::write(cluster.path("tiny.toml"), STUDY).unwrap();
     let folder = cluster.path("fleet");
     let words = [
@@ -118,7 +116,7 @@ fn a_fleet_is_measured_whatever_dies_and_what_is_slow_shows() {
     let said = Said::from_output(run.wait_with_output().unwrap());
     assert_eq!(said.code, Some(3), "{said:?}");
     let printed = logs(&folder);
-    assert!(said.out.contains("5 of 6 sessions on 3 nodes, 3 of 3 pairs"), "{said:?} {printed}");
+    assert!(said.out.contains("5 of 6 sessions on 3 nodes"), "{said:?} {printed}");
     let why = "n1 session 1  broke off: its job ended before its session did: FAILED (";
     assert!(said.out.contains(why), "{said:?}");
     let before = records(&folder, ".tare");
@@ -127,7 +125,7 @@ fn a_fleet_is_measured_whatever_dies_and_what_is_slow_shows() {
     assert!(!session(&folder.join("cells/n1/1.part")).trials.is_empty());
     let said = cluster.run_tare(0, &["fleet", "run", "fleet"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("6 of 6 sessions on 3 nodes, 3 of 3 pairs\n"), "{said:?}");
+    assert!(said.out.starts_with("6 of 6 sessions on 3 nodes\n"), "{said:?}");
     assert_eq!(said.err.matches("submitted: ").count(), 1, "only what was missing: {said:?}");
     let mut expected = before;
     expected.get_mut("n1").unwrap().insert("3.tare".into());
@@ -183,32 +181,6 @@ fn slow_ones_show(folder: &Path) {
     let cell = |node: &str| figure(&folder.join(format!("cells/{node}/2.tare")), "sys.getppid");
     let others = cell("n1").max(cell("n3"));
     assert!(cell("n2") > 1.5 * others, "{} against {others}", cell("n2"));
-    let mut round_trips = BTreeMap::new();
-    for round in fs::read_dir(folder.join("pairs")).unwrap().flatten() {
-        for file in fs::read_dir(round.path()).unwrap().flatten() {
-            let name = file.file_name().into_string().unwrap();
-            if let Some(pair) = name.strip_suffix(".tare") {
-                let header = session(&file.path()).header;
-                assert!(pair.starts_with(&header.fleet.unwrap().node));
-                round_trips.insert(pair.to_owned(), figure(&file.path(), "net.rr"));
-            }
-        }
-    }
-    assert_eq!(round_trips.len(), 3, "{round_trips:?}");
-    let sound = round_trips.iter().find(|(pair, _)| !pair.contains("n3")).unwrap().1;
-    let throttled = round_trips.iter().filter(|(pair, _)| pair.contains("n3"));
-    assert!(throttled.clone().all(|(_, time)| *time > 1.5 * sound), "{round_trips:?}");
-    // Every pair is the same case, whoever they are.
-    let cases: BTreeSet<String> = fs::read_dir(folder.join("pairs"))
-        .unwrap()
-        .flatten()
-        .flat_map(|round| fs::read_dir(round.path()).unwrap().flatten())
-        .filter(|file| file.path().extension().is_some_and(|ending| ending == "tare"))
-        .flat_map(|file| session(&file.path()).plan.cases)
-        .map(|case| case.id)
-        .collect();
-    assert_eq!(cases.len(), 1, "{cases:?}");
-    assert!(cases.first().unwrap().ends_with("->node"));
 }
 
 fn another_plan_is_not_measured(cluster: &Cluster, folder: &Path) {

@@ -1,11 +1,10 @@
-//! Statements on fleets keep their promises, over simulated fleets with planted nodes, kinds, gaps and links.
+//! Statements on fleets keep their promises, over simulated fleets with planted nodes, kinds and gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::fleet::cost::compute_layer_costs;
-use tare_analysis::fleet::pairs::decompose_pairs;
 use tare_analysis::fleet::slow::{Ranking, Standing, rank_nodes};
-use tare_analysis::fleet::{NodeFigure, NodeRatio, PairFigure};
+use tare_analysis::fleet::{NodeFigure, NodeRatio};
 use tare_data::generator::Generator;
 
 use super::noise_models::draw_normal;
@@ -270,83 +269,5 @@ fn the_cost_of_a_layer_is_held_over_nodes_and_not_over_rounds() {
         );
         assert!(share(next) >= 0.95 - chance, "{nodes}: {}", share(next));
         assert!(share(pooled) < 0.88, "{nodes}: rounds pooled hold {}", share(pooled));
-    }
-}
-
-/// Pairs nodes by the circle method: each with every other, or in this many rounds.
-fn met(nodes: usize, rounds: usize) -> Vec<(usize, usize)> {
-    let moving = nodes - 1;
-    let round = |round: usize| {
-        (0..nodes / 2).map(move |place| match place {
-            0 => (round % moving, moving),
-            _ => ((place + round) % moving, (moving - place + round) % moving),
-        })
-    };
-    (0..rounds).flat_map(round).collect()
-}
-
-#[test]
-fn a_slow_node_and_a_slow_link_are_found_and_named_apart() {
-    for (nodes, rounds, fleets) in [(16, 15, 100), (64, 63, 20), (1000, 8, 4)] {
-        let (mut of_nodes, mut of_links) = (FalseShare::default(), FalseShare::default());
-        let (mut found_node, mut found_link) = (0, 0);
-        for seed in 0..fleets {
-            let mut generator = Generator::for_part(seed, "pairs");
-            let effects: Vec<f64> = (0..nodes)
-                .map(|node| 0.02 * draw_normal(&mut generator) + if node == 0 { libm::log(1.3) } else { 0.0 })
-                .collect();
-            let all = met(nodes, rounds);
-            let link = all.iter().position(|(a, b)| *a != 0 && *b != 0).unwrap();
-            let rows: Vec<PairFigure> = all
-                .iter()
-                .enumerate()
-                .map(|(at, (a, b))| PairFigure {
-                    a: name(*a),
-                    b: name(*b),
-                    case: "net.rr".into(),
-                    metric: "p50".into(),
-                    ln_figure: 3.0
-                        + effects[*a]
-                        + effects[*b]
-                        + 0.03 * draw_normal(&mut generator)
-                        + if at == link { libm::log(1.6) } else { 0.0 },
-                    margin: libm::log(1.05),
-                })
-                .collect();
-            let of = decompose_pairs(&rows).remove(0);
-            let slow: BTreeSet<usize> = of
-                .nodes
-                .iter()
-                .filter(|node| node.is_slow)
-                .map(|node| node.node[1..].parse().unwrap())
-                .collect();
-            let slow_links: BTreeSet<usize> = of
-                .links
-                .iter()
-                .filter(|link| link.is_slow)
-                .map(|of| {
-                    let is_it = |(a, b): &(usize, usize)| {
-                        [name(*a), name(*b)].contains(&of.a) && [name(*a), name(*b)].contains(&of.b)
-                    };
-                    let at = all.iter().position(is_it).unwrap();
-                    usize::from(at != link)
-                })
-                .collect();
-            found_node += usize::from(slow.contains(&0));
-            found_link += usize::from(slow_links.contains(&0));
-            of_nodes.count(&slow, 1);
-            of_links.count(&slow_links, 1);
-            assert!(of.judged);
-        }
-        println!(
-            "{nodes}: node {found_node}, link {found_link} of {fleets}; false {:?}, {:?}",
-            of_nodes.of(),
-            of_links.of()
-        );
-        assert!(
-            found_node as f64 >= 0.9 * fleets as f64 && found_link as f64 >= 0.9 * fleets as f64,
-            "{nodes}"
-        );
-        assert!(of_nodes.of().0 <= of_nodes.of().1 && of_links.of().0 <= of_links.of().1, "{nodes}");
     }
 }

@@ -18,8 +18,6 @@ pub(super) struct Templates {
     pub(super) submit: Vec<String>,
     /// Standard input of `submit`.
     pub(super) script: String,
-    /// Start of a job on two nodes.
-    pub(super) pair: Option<Pair>,
     /// Prints the ids of all jobs that wait or run. Without it a job is what `submit` does while it runs.
     #[serde(default)]
     pub(super) state: Vec<String>,
@@ -43,21 +41,6 @@ pub(super) struct Templates {
     pub(super) options: BTreeMap<String, String>,
 }
 
-/// Start of a job on two nodes.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Pair {
-    pub(super) submit: Vec<String>,
-    /// That of one node, unless given.
-    pub(super) script: Option<String>,
-    /// Path at which both nodes find the secret that the script hands over; that of the fleet's folder unless
-    /// given.
-    pub(super) secret: Option<String>,
-    /// Takes away what is left of the secrets that scripts of the fleet handed over.
-    #[serde(default)]
-    pub(super) forget: Vec<String>,
-}
-
 fn same_folder() -> String {
     "{folder}".into()
 }
@@ -69,24 +52,8 @@ fn usual_settle() -> String {
 impl Templates {
     /// Lists the commands that continuing a fleet runs on this machine, quoted for a shell.
     pub(super) fn list_commands(&self) -> String {
-        let Templates { submit, state, cancel, why, pair, .. } = self;
-        let of_pair = pair.iter().flat_map(|pair| [&pair.submit, &pair.forget]);
-        let all = [submit, state, cancel, why].into_iter().chain(of_pair).filter(|words| !words.is_empty());
+        let Templates { submit, state, cancel, why, .. } = self;
+        let all = [submit, state, cancel, why].into_iter().filter(|words| !words.is_empty());
         all.map(|words| format!("run {}", join_words(words))).collect::<Vec<_>>().join("\n")
-    }
-
-    /// Refuses templates by which a secret would stand in a list of processes, or never come to its nodes.
-    pub(super) fn show_no_secret(&self) -> Result<(), String> {
-        let names_it = |text: &String| text.contains("{secret}");
-        let Templates { nodes, submit, state, cancel, why, pair, .. } = self;
-        let of_pair = pair.iter().flat_map(|pair| [&pair.submit, &pair.forget]);
-        if [nodes, submit, state, cancel, why].into_iter().chain(of_pair).flatten().any(names_it) {
-            return Err("a command names {secret}, which lists of processes would show: a script may".into());
-        }
-        let Some(pair) = pair else { return Ok(()) };
-        match names_it(pair.script.as_ref().unwrap_or(&self.script)) == pair.secret.is_some() {
-            true => Ok(()),
-            false => Err("'secret' of [pair], and {secret} in its script, need each other".into()),
-        }
     }
 }

@@ -16,7 +16,6 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use tare_data::foreign::Foreign;
 use tare_data::session::specification::Specification;
 use tare_data::shell::{join_for_script, join_words};
-use tare_probes::peer::Secret;
 use tare_record::input;
 
 use self::file::Templates;
@@ -35,13 +34,8 @@ use crate::node_names::is_node_name;
 const LONGEST_FILE: u64 = 1 << 20;
 /// Time in which an engine must answer a question, or take a job.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
-/// Random digits in the name of a job of two nodes.
-const OWN_DIGITS: usize = 8;
 /// Characters of a reason that are kept: it stands in a line of a table.
 const LONGEST_REASON: usize = 300;
-
-/// Placeholder for a secret in a job that is printed.
-pub const SECRET: &str = "SECRET";
 
 /// An engine with the options that it was given.
 #[derive(Clone, Debug)]
@@ -58,10 +52,8 @@ pub struct Job<'a> {
     pub folder: &'a Path,
     /// The fleet's name for its jobs.
     pub name: &'a str,
-    /// Nodes; of a pair the one that measures, then the one that serves.
-    pub nodes: Vec<&'a str>,
-    /// Session of a cell, or round of a pair.
-    pub number: u32,
+    pub node: &'a str,
+    pub session: u32,
     pub plan_sha256: &'a str,
     /// SHA-256 of the program that measures.
     pub binary_sha256: &'a str,
@@ -76,8 +68,6 @@ pub struct Job<'a> {
 pub struct Printed {
     pub command: String,
     pub script: String,
-    /// True when the script contains [`SECRET`].
-    pub has_secret: bool,
 }
 
 /// A job that was started.
@@ -133,32 +123,16 @@ impl Engine {
             LabError::usage_error(format!("cannot read the engine {name}")).with_cause(because)
         };
         let templates: Templates = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
-        let of_pair = templates.pair.as_ref().map(|pair| &pair.submit);
-        if std::iter::once(&templates.submit).chain(of_pair).any(Vec::is_empty) {
+        if templates.submit.is_empty() {
             return Err(wrong("'submit' is empty".into()));
         }
         if templates.state.is_empty() != templates.cancel.is_empty() {
             return Err(wrong("'state' and 'cancel' need each other".into()));
         }
-        templates.show_no_secret().map_err(wrong)?;
         let settle = duration::parse_positive_duration(&templates.settle)
             .ok_or_else(|| wrong(format!("settle '{}' is not a time, e.g. 5s", templates.settle)))?;
         let options = parse_options(name, &templates.options, given)?;
         Ok(Engine { name: name.to_owned(), text: text.to_owned(), templates, options, settle })
-    }
-
-    /// Tells whether it starts pairs of nodes.
-    pub fn has_pairs(&self) -> bool {
-        self.templates.pair.is_some()
-    }
-
-    /// Tells whether its jobs of two nodes bring their own secret, which then is in no folder.
-    pub fn brings_secrets(&self) -> bool {
-        self.secret_file().is_some()
-    }
-
-    fn secret_file(&self) -> Option<&str> {
-        self.templates.pair.as_ref()?.secret.as_deref()
     }
 
     /// Returns its file, as the plan keeps it.
@@ -192,14 +166,12 @@ impl Engine {
     }
 
     /// Prints a job as it would be submitted.
-    pub(crate) fn render_job(&self, job: &Job<'_>) -> Result<Printed, LabError> {
-        let ((submit, script), values) = (self.start_of(job)?, self.values(job, SECRET)?);
-        let has_secret = !values["secret"].is_empty();
-        Ok(Printed {
-            command: join_words(fill_words(submit, &values)),
-            script: fill_lines(script, &values),
-            has_secret,
-        })
+    pub(crate) fn render_job(&self, job: &Job<'_>) -> Printed {
+        let values = self.values(job);
+        Printed {
+            command: join_words(fill_words(&self.templates.submit, &values)),
+            script: fill_lines(&self.templates.script, &values),
+        }
     }
 
     /// Submits a job to the engine, or starts it as a process that the driver waits for.
@@ -209,12 +181,10 @@ impl Engine {
         log: &dyn Fn() -> io::Result<File>,
         programs: &Programs,
     ) -> Result<Started, LabError> {
-        let secret = fresh()?;
-        let ((submit, script), values) = (self.start_of(job)?, self.values(job, &secret)?);
-        let mut command = self.command(submit, &values, programs)?;
-        // A command that refuses the secret may quote it.
-        let failed = |e: io::Error| self.failed("submit").with_cause(e.to_string().replace(&secret, SECRET));
-        let script = in_memory(&fill_lines(script, &values)).map_err(failed)?;
+        let values = self.values(job);
+        let mut command = self.command(&self.templates.submit, &values, programs)?;
+        let failed = |e: io::Error| self.failed("submit").with_cause(e);
+        let script = in_memory(&fill_lines(&self.templates.script, &values)).map_err(failed)?;
         if self.templates.state.is_empty() {
             return self.attach(command, script, log).map(Started::Attached);
         }
@@ -222,16 +192,6 @@ impl Engine {
         match self.id(&answer) {
             Some(id) => Ok(Started::Submitted(id)),
             None => Err(failed(io::Error::other(format!("it named no job: {}", answer.trim())))),
-        }
-    }
-
-    /// Takes away what is left of the secrets of a fleet's jobs, none of which runs.
-    pub(crate) fn remove_secrets(&self, job: &str, programs: &Programs) -> Result<(), LabError> {
-        match &self.templates.pair {
-            Some(pair) if !pair.forget.is_empty() => {
-                self.ask(&pair.forget, &self.with("job", job), programs).map(drop)
-            }
-            _ => Ok(()),
         }
     }
 
@@ -263,18 +223,6 @@ impl Engine {
         (!words.is_empty()).then_some(words)
     }
 
-    /// Chooses command and script for a job of one node or two.
-    fn start_of(&self, job: &Job<'_>) -> Result<(&[String], &str), LabError> {
-        match (job.nodes.len(), &self.templates.pair) {
-            (1, _) => Ok((&self.templates.submit, &self.templates.script)),
-            (_, Some(pair)) => Ok((&pair.submit, pair.script.as_deref().unwrap_or(&self.templates.script))),
-            (_, None) => {
-                Err(LabError::usage_error(format!("the engine {} cannot start pairs of nodes", self.name))
-                    .with_hint("leave the peer 'node' out of the study, or add [pair] to your own file"))
-            }
-        }
-    }
-
     /// Adds a value to the options.
     fn with(&self, name: &str, value: &str) -> Values {
         let mut values = self.options.clone();
@@ -282,38 +230,15 @@ impl Engine {
         values
     }
 
-    fn values(&self, job: &Job<'_>, secret: &str) -> Result<Values, LabError> {
+    fn values(&self, job: &Job<'_>) -> Values {
         let mut values = self.options.clone();
-        // A line for what a job of one node has, or one of two, is left out of the other's.
-        let of_either = ["node", "session", "a", "b", "round", "pair", "secret", "secret_file"];
-        values.extend(of_either.map(|key| (key.to_owned(), String::new())));
         let folder = job.folder.display().to_string();
         let seen_at =
             fill_template(&self.templates.folder, &Values::from([("folder".to_owned(), folder.clone())]));
-        let number = job.number.to_string();
-        let mut command = vec!["fleet".into(), "cell".into(), seen_at.clone()];
-        match job.nodes.as_slice() {
-            [node] => {
-                let more = [("--node", *node), ("--session", number.as_str())];
-                command.extend(more.iter().flat_map(|(key, value)| [(*key).to_owned(), (*value).to_owned()]));
-                values.insert("node".into(), (*node).to_owned());
-                values.insert("session".into(), number);
-            }
-            nodes => {
-                command.extend(["--round".to_owned(), number.clone(), "--pair".to_owned(), nodes.join(",")]);
-                for (key, node) in ["a", "b"].into_iter().zip(nodes) {
-                    values.insert(key.into(), (*node).to_owned());
-                }
-                values.insert("round".into(), number);
-                values.insert("pair".into(), format!("{}-{}", job.name, &fresh()?[..OWN_DIGITS]));
-                if let Some(file) = self.secret_file() {
-                    command.extend(["--secret-file".to_owned(), file.to_owned()]);
-                    values.insert("secret_file".into(), file.to_owned());
-                    values.insert("secret".into(), secret.to_owned());
-                }
-            }
-        }
-        command.extend(["--plan".to_owned(), job.plan_sha256.to_owned()]);
+        let session = job.session.to_string();
+        let words =
+            ["fleet", "cell", &seen_at, "--node", job.node, "--session", &session, "--plan", job.plan_sha256];
+        let command = words.map(str::to_owned);
         let cell = join_for_script(&command);
         let command =
             command::check_first(job.binary_sha256, job.scratch, &format!("{seen_at}/tare"), &command);
@@ -321,7 +246,8 @@ impl Engine {
             ("cell".to_owned(), cell),
             ("words".to_owned(), serde_json::to_string(&command).expect("texts always serialise")),
             ("command".to_owned(), join_for_script(command)),
-            ("count".to_owned(), job.nodes.len().to_string()),
+            ("node".to_owned(), job.node.to_owned()),
+            ("session".to_owned(), session),
             ("folder".to_owned(), folder),
             ("there".to_owned(), seen_at),
             ("job".to_owned(), job.name.to_owned()),
@@ -330,7 +256,7 @@ impl Engine {
             ("seconds".to_owned(), job.limit.as_secs().to_string()),
             ("log".to_owned(), job.log.display().to_string()),
         ]);
-        Ok(values)
+        values
     }
 
     fn command(
@@ -393,25 +319,18 @@ fn in_memory(script: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Generates 64 random hex digits.
-fn fresh() -> Result<String, LabError> {
-    let secret = Secret::new_random()
-        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw a secret").with_cause(e))?;
-    Ok(secret.to_hex())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn job<'a>(nodes: Vec<&'a str>, log: &'a Path) -> Job<'a> {
+    fn job<'a>(node: &'a str, log: &'a Path) -> Job<'a> {
         let (folder, limit) = (Path::new("/shared/f"), Duration::from_secs(90));
         let (binary_sha256, scratch) = ("ef", None);
         Job {
             folder,
             name: "tare-ab",
-            nodes,
-            number: 2,
+            node,
+            session: 2,
             plan_sha256: "cd",
             binary_sha256,
             scratch,
@@ -424,12 +343,10 @@ mod tests {
     fn every_shipped_engine_starts_a_node_by_its_name() {
         for (name, _) in SHIPPED {
             let engine = Engine::from_name(name).unwrap();
-            let printed = engine.render_job(&job(vec!["n1"], Path::new("/shared/f/l"))).unwrap();
+            let printed = engine.render_job(&job("n1", Path::new("/shared/f/l")));
             let all = format!("{}\n{}", printed.command, printed.script);
             assert!(all.contains("n1") && all.contains("fleet"), "{name}: {all}");
             assert!(!all.contains("{node}") && !all.contains("{command}"), "{name}: {all}");
-            let pair = engine.render_job(&job(vec!["n1", "n2"], Path::new("/shared/f/l")));
-            assert_eq!(pair.is_ok(), engine.has_pairs(), "{name}");
             assert!(!engine.summary().is_empty());
         }
     }
@@ -459,10 +376,6 @@ mod tests {
             "about=''\nsubmit=[]\nscript=''",
             "about=''\nsubmit=['x']\nscript=''\nstate=['y']",
             "about=''\nsubmit=['x']\nscript=''\nnode=['y']",
-            // A secret that is shown, one that nobody is given, and one that nobody finds.
-            "about=''\nsubmit=['x']\nscript='{secret}'\n[pair]\nsubmit=['x', '{secret}']\nsecret='/s'",
-            "about=''\nsubmit=['x']\nscript=''\n[pair]\nsubmit=['x']\nsecret='/s'",
-            "about=''\nsubmit=['x']\nscript='{secret}'\n[pair]\nsubmit=['x']",
         ] {
             assert!(Engine::parse("x", text, &BTreeMap::new()).is_err(), "{text}");
         }

@@ -1,13 +1,14 @@
 //! `tare fleet cell`: runs a job on its node. Engines call it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use tare_data::facts::Facts;
 use tare_data::session::Ending;
 use tare_lab::error::LabError;
-use tare_lab::fleet::cell::{Cell, Which};
-use tare_lab::fleet::files::{of_cell, of_pair};
+use tare_lab::fleet::cell::Cell;
+use tare_lab::fleet::files::of_cell;
+use tare_lab::fleet::plan::PlannedCell;
 use tare_lab::session::{self, Caller};
 use tare_paths::door::Door;
 use tare_report::exports::{self, Source};
@@ -32,24 +33,16 @@ const ENGINES: [(&str, &str); 9] = [
     ("kubernetes.memory", "TARE_POD_MEMORY"),
 ];
 
-/// In which engines name the node that a job runs on, and the address of a pod.
+/// In which engines name the node that a job runs on.
 const NODE: [&str; 2] = ["SLURMD_NODENAME", "TARE_POD_NODE"];
-const ADDRESS: &str = "TARE_POD_IP";
 
 pub fn run_fleet_cell(args: &FleetCell) -> Result<Exit, CommandError> {
     let engines = || NODE.iter().find_map(|variable| std::env::var(variable).ok());
     let node = args.node.clone().or_else(engines).unwrap_or_default();
-    let which = match (args.pair.as_slice(), args.session) {
-        ([a, b], _) => {
-            Which::Pair { round: args.round.unwrap_or_default() as usize, a: a.clone(), b: b.clone() }
-        }
-        (_, session) => Which::Cell { node: node.clone(), session: session.unwrap_or_default() },
-    };
-    let serves = matches!(&which, Which::Pair { b, .. } if *b == node);
+    let which = PlannedCell { node, session: args.session };
     let interrupted = signals::watch_signals()?;
     // Without a plan, a name cannot be trusted in this folder, so nothing is written.
-    let secret = args.secret_file.as_deref();
-    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::find_binary()?, secret);
+    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::find_binary()?);
     let cell = match cell {
         Ok(cell) => cell,
         Err(error) => {
@@ -57,16 +50,7 @@ pub fn run_fleet_cell(args: &FleetCell) -> Result<Exit, CommandError> {
             return Err(error.into());
         }
     };
-    if serves {
-        let own = std::env::var(ADDRESS).ok().and_then(|address| address.parse().ok());
-        let served = cell.serve_peer(own, &|| interrupted.load(Ordering::Relaxed));
-        if let Err(error) = &served {
-            cell.finish_record(Err(error))?;
-        }
-        return Ok(served.map(|()| Exit::Done)?);
-    }
     let measured = measure(args, &cell, &interrupted);
-    cell.leave_peer();
     cell.finish_record(measured.as_ref().copied())?;
     Ok(match measured? {
         Ending::Complete => Exit::Done,
@@ -76,20 +60,16 @@ pub fn run_fleet_cell(args: &FleetCell) -> Result<Exit, CommandError> {
 }
 
 /// Writes down why a job of another plan did nothing, if its cell has a name that is safe as a file name.
-fn note_refusal(args: &FleetCell, which: &Which, error: &LabError) {
-    let files = match which {
-        Which::Cell { node, session } if tare_lab::node_names::is_node_name(node) => of_cell(node, *session),
-        Which::Pair { round, a, b } if [a, b].iter().all(|name| tare_lab::node_names::is_node_name(name)) => {
-            of_pair(*round, a, b)
-        }
-        _ => return,
-    };
+fn note_refusal(args: &FleetCell, which: &PlannedCell, error: &LabError) {
+    if !tare_lab::node_names::is_node_name(&which.node) {
+        return;
+    }
+    let files = of_cell(&which.node, which.session);
     let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
     let _ = Door::open(&args.folder).and_then(|fleet| files.write_why(&fleet, &why.join(": ")));
 }
 
 fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<Ending, LabError> {
-    cell.wait_for_peer()?;
     let scratch = args.scratch.as_deref().or(cell.scratch());
     let setting = paths::make_setting(scratch)?;
     let caller = Caller {

@@ -6,10 +6,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use tare_analysis::fleet::cells::{SessionCells, extract_cells};
-use tare_analysis::fleet::summary::{KIND, OfNode, OfPair, Rows};
+use tare_analysis::fleet::summary::{KIND, OfNode, Rows};
 use tare_data::foreign::Foreign;
 use tare_lab::error::LabError;
-use tare_lab::fleet::files::{Files, What, of_cell, of_pair};
+use tare_lab::fleet::files::{Files, What, of_cell};
 use tare_lab::fleet::folder::{CellState, Folder};
 use tare_paths::door::Door;
 use tare_record::RecordError;
@@ -45,7 +45,7 @@ pub fn gather_records(fleet: &Door, by: &[String]) -> Result<Gathered, LabError>
     let planned = if folder.plan.by.is_empty() { &usual } else { &folder.plan.by };
     let by = if by.is_empty() { planned } else { by };
     let mut reading = Reading { id: &folder.plan.fleet, fleet, seen: BTreeSet::new() };
-    let (mut nodes, mut pairs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut nodes, mut missing) = (Vec::new(), Vec::new());
     let mut columns = Vec::new();
     let mut by_node: BTreeMap<&str, Vec<(&CellState, Option<String>)>> = BTreeMap::new();
     for cell in &folder.cells {
@@ -70,31 +70,18 @@ pub fn gather_records(fleet: &Door, by: &[String]) -> Result<Gathered, LabError>
             why: why.clone(),
         }));
     }
-    for pair in &folder.pairs {
-        let files = of_pair(pair.round, &pair.a, &pair.b);
-        match reading.read(&pair.what, &files) {
-            Ok(cells) => {
-                pairs.push(OfPair { a: pair.a.clone(), b: pair.b.clone(), cells });
-                columns.push(files.parquet_path().display().to_string());
-            }
-            Err(why) => missing.push(MissingCell { what: format!("{} with {}", pair.a, pair.b), why }),
-        }
-    }
-    let rows = Rows::from_sessions(&nodes, &pairs, by, folder.plan.sessions);
-    let studies = nodes.iter().map(|of| &of.cells.study).chain(pairs.iter().map(|of| &of.cells.study));
-    let study = studies.into_iter().next().cloned().unwrap_or_else(|| "no session yet".to_owned());
-    let of_pairs = pairs.into_iter().zip(columns.split_off(nodes.len()));
-    let of_pairs = of_pairs.map(|(of, file)| Stored::of_pair(of.cells, &of.a, Some(&of.b), by, file));
-    let of_nodes = nodes.into_iter().zip(columns);
-    let of_nodes = of_nodes.map(|(of, file)| Stored::of_node(of.cells, &of.node, of.session, by, file));
+    let rows = Rows::from_sessions(&nodes, by, folder.plan.sessions);
+    let study = nodes.first().map_or_else(|| "no session yet".to_owned(), |of| of.cells.study.clone());
+    let stored = nodes.into_iter().zip(columns);
+    let stored = stored.map(|(of, file)| Stored::of_node(of.cells, &of.node, of.session, by, file));
     Ok(Gathered {
         study,
-        planned: folder.plan.cells.len() + folder.pairs.len(),
+        planned: folder.plan.cells.len(),
         missing,
         strangers: folder.strangers,
         rows,
         by: by.to_vec(),
-        stored: of_nodes.chain(of_pairs).collect(),
+        stored: stored.collect(),
     })
 }
 

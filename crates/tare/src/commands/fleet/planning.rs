@@ -11,7 +11,6 @@ use tare_data::peer::NODE;
 use tare_data::shell::join_words;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::fleet::engines::Engine;
-use tare_lab::fleet::pairs;
 use tare_lab::fleet::plan::{FleetPlan, FleetStudy, Measure, Node, PlannedEngine, list_planned_cells};
 use tare_lab::node_names::is_node_name;
 use tare_lab::study::Study;
@@ -39,24 +38,19 @@ pub fn make_fleet_plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, 
         ))
         .with_hint("put them on every node, and give their paths"));
     }
+    if whole.cases.iter().any(|case| case.peers.iter().any(|peer| peer == NODE)) {
+        return Err(LabError::usage_error(format!("{study} has cases whose peer is another node"))
+            .with_cause("the sessions of a fleet measure each node by itself")
+            .with_hint(
+                "leave the peer 'node' out; two machines measure between them with tare serve and tare run --peer",
+            ));
+    }
     let names = match args.nodes.as_slice() {
         [] => engine.list_nodes(&paths::find_programs()?)?,
         named => named.to_vec(),
     };
     let nodes = nodes(names)?;
     let seed = args.seed.map_or_else(|| draw_random_bytes(4).map(|bytes| number(&bytes)), Ok)?;
-    let between_nodes = whole.cases.iter().any(|case| case.peers.iter().any(|peer| peer == NODE));
-    let alone = !whole.commands.is_empty()
-        || whole.cases.iter().any(|case| case.peers.is_empty() || case.peers.iter().any(|peer| peer != NODE));
-    if between_nodes && !engine.has_pairs() {
-        return Err(LabError::usage_error(format!(
-            "the engine {} cannot start pairs of nodes",
-            engine.name()
-        ))
-        .with_cause("the study has cases whose peer is another node")
-        .with_hint("use --on slurm, or add [pair] to your own engine"));
-    }
-    let sessions = if alone { args.sessions } else { 0 };
     let budget_s = args.budget.map(|budget| budget.as_secs_f64());
     let plan = FleetPlan {
         fleet: encode_hex(&draw_random_bytes(16)?),
@@ -68,15 +62,13 @@ pub fn make_fleet_plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, 
             rounds: args.rounds,
             budget_s,
             scratch: args.scratch.clone(),
-            port: args.port,
         },
         seed,
         binary: sha256(&invocation::find_binary()?)?,
-        sessions,
+        sessions: args.sessions,
         at_once: args.at_once.unwrap_or(nodes.len() as u32),
         limit_s: limit_s(args, &whole, budget_s)?,
-        cells: list_planned_cells(&nodes, sessions, seed),
-        pairs: if between_nodes { pairs::arrange_pairs(&nodes, seed) } else { Vec::new() },
+        cells: list_planned_cells(&nodes, args.sessions, seed),
         by: args.by.clone(),
         nodes,
         engine: PlannedEngine { on: Foreign::new(on.clone()), toml: Foreign::new(engine.text().to_owned()) },
@@ -127,7 +119,7 @@ fn sha256(program: &Path) -> Result<String, LabError> {
 }
 
 /// Draws random bytes.
-pub fn draw_random_bytes(count: usize) -> Result<Vec<u8>, LabError> {
+fn draw_random_bytes(count: usize) -> Result<Vec<u8>, LabError> {
     let mut bytes = vec![0; count];
     getrandom(&mut bytes, GetRandomFlags::empty())
         .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random numbers").with_cause(e))?;

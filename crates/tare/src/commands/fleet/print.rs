@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tare_data::foreign::Foreign;
 use tare_lab::fleet::driving;
-use tare_lab::fleet::engines::{Engine, Printed, SECRET};
+use tare_lab::fleet::engines::{Engine, Printed};
 use tare_lab::fleet::folder::Folder;
 
 use super::planning;
@@ -30,7 +30,7 @@ pub fn run_fleet_print(args: &FleetPrint) -> Result<Exit, CommandError> {
         let (plan, engine) = planning::make_fleet_plan(&args.what, &args.plan)?;
         (Folder::from_plan(PathBuf::from("/FOLDER"), plan, NO_PLAN), Foreign::new(engine), 1)
     };
-    let jobs = driving::list_missing_jobs(&folder, &engine)?;
+    let jobs = driving::list_missing_jobs(&folder, &engine);
     let heading = engine.map(|engine| format!("{}: {}", engine.name(), engine.summary()));
     let jobs = jobs.map(|jobs| jobs.iter().take(most).map(format_job).collect::<String>());
     let altered = if jobs.is_altered() { ALTERED } else { "" };
@@ -39,7 +39,5 @@ pub fn run_fleet_print(args: &FleetPrint) -> Result<Exit, CommandError> {
 }
 
 fn format_job(job: &Printed) -> String {
-    let command = &job.command;
-    let secret = format!("# {SECRET} is of this job alone: 64 random hex digits (openssl rand -hex 32)\n");
-    format!("\n# {command} reads:\n{}{}", job.script, if job.has_secret { secret.as_str() } else { "" })
+    format!("\n# {} reads:\n{}", job.command, job.script)
 }

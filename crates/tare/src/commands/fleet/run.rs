@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use tare_data::encoding::encode_hex;
 use tare_lab::error::LabError;
 use tare_lab::fleet::driving::{self, Progress};
 use tare_lab::fleet::engines::Engine;
@@ -24,13 +23,7 @@ pub fn run_fleet_run(args: FleetRun) -> Result<Exit, CommandError> {
         Some(into) => {
             let into = resolve_fleet_folder(into)?;
             let (plan, engine) = planning::make_fleet_plan(&args.what, &args.plan)?;
-            let lies_there = !plan.pairs.is_empty() && !engine.brings_secrets();
-            let secret = lies_there
-                .then(|| planning::draw_random_bytes(32))
-                .transpose()?
-                .map(|bytes| encode_hex(&bytes));
-            let (folder, fleet) =
-                Folder::make_fleet(&into, &plan, &invocation::find_binary()?, secret.as_deref())?;
+            let (folder, fleet) = Folder::make_fleet(&into, &plan, &invocation::find_binary()?)?;
             folder.write_begun(&state)?;
             (folder, fleet, engine)
         }

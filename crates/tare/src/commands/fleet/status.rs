@@ -29,21 +29,13 @@ pub fn run_fleet_status(args: &FleetStatus) -> Result<Exit, CommandError> {
 /// Tells whether everything in the plan has been measured.
 pub fn is_whole(folder: &Folder) -> bool {
     let (whole, of) = folder.count_sessions();
-    whole == of && folder.pairs.iter().all(|pair| pair.what.is_whole())
+    whole == of
 }
 
 /// Formats one line for the measured cells, and one for each missing cell.
 pub fn format_status(folder: &Folder) -> String {
     let (whole, of) = folder.count_sessions();
-    let sessions = format!("{whole} of {of} sessions on {} nodes", folder.wanted.nodes.len());
-    let whole = folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
-    let pairs = format!("{whole} of {} pairs", folder.pairs.len());
-    let mut text = match (of, folder.pairs.len()) {
-        (_, 0) => sessions,
-        (0, _) => format!("{pairs} of {} nodes", folder.wanted.nodes.len()),
-        _ => format!("{sessions}, {pairs}"),
-    };
-    text.push('\n');
+    let mut text = format!("{whole} of {of} sessions on {} nodes\n", folder.wanted.nodes.len());
     let missing = missing(folder);
     for (name, what) in missing.iter().take(MOST_LINES) {
         writeln!(text, "  {}  {}", plain_line(name), plain_line(what)).expect("a text takes every line");
@@ -70,12 +62,9 @@ fn missing(folder: &Folder) -> Vec<(String, String)> {
         |node: &str| folder.cells.iter().filter(|cell| cell.node == node && cell.what.is_whole()).count();
     let wanted = folder.wanted.sessions as usize;
     let cells = folder.cells.iter().filter(|cell| !cell.what.is_whole() && whole_of(&cell.node) < wanted);
-    let cells =
-        cells.map(|CellState { node, session, what }| (format!("{node} session {session}"), words(what)));
-    let pairs = folder.pairs.iter().filter(|pair| !pair.what.is_whole());
-    let pairs =
-        pairs.map(|pair| (format!("{} with {}, round {}", pair.a, pair.b, pair.round), words(&pair.what)));
-    cells.chain(pairs).collect()
+    cells
+        .map(|CellState { node, session, what }| (format!("{node} session {session}"), words(what)))
+        .collect()
 }
 
 fn words(what: &What) -> String {
@@ -104,17 +93,10 @@ fn document(folder: &Folder) -> serde_json::Value {
             json!({ "node": cell.node, "session": cell.session, "state": kind(&cell.what), "why": cell.what.reason() })
         })
         .collect();
-    let pairs: Vec<_> = folder
-        .pairs
-        .iter()
-        .map(|pair| {
-            json!({ "round": pair.round, "a": pair.a, "b": pair.b, "state": kind(&pair.what), "why": pair.what.reason() })
-        })
-        .collect();
     let missing: Vec<_> =
         folder.open_cells().iter().map(|c| json!({ "node": c.node, "session": c.session })).collect();
     json!({
         "fleet": folder.plan.fleet, "nodes": folder.plan.nodes.len(), "whole": whole, "of": of, "cells": cells,
-        "pairs": pairs, "missing": missing, "strange_files": folder.strangers,
+        "missing": missing, "strange_files": folder.strangers,
     })
 }
