@@ -148,7 +148,7 @@ pub struct Run {
     pub controls: Vec<String>,
     /// Run file probes in these places, comma-separated: own (the environment's own disk), share (a folder
     /// shared with the host), the path of a folder, or a file system created for the session (ext4, btrfs,
-    /// xfs, tmpfs, fuse, overlay).
+    /// xfs, tmpfs, overlay).
     #[arg(long = "place", help_heading = "What to measure", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
     /// Run network probes against this peer instead of the study's: loopback, host (this machine, from

@@ -13,7 +13,6 @@ use crate::guests::kvm;
 use crate::launching::relay;
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
-use crate::storage::passthrough;
 
 pub use crate::provider::naming::Named;
 
@@ -118,7 +117,6 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
         (landlock::ENTER, words) => Some(landlock::enter_main(words)),
         (traced::ENTER, words) => Some(traced::enter_main(words)),
         (kvm::PROVE, []) => Some(kvm::prove_main()),
-        (passthrough::SERVE, [folder]) => Some(passthrough::serve_main(folder)),
         (init::INIT, []) => Some(init::init_main()),
         (relay::RELAY, [plan]) => Some(relay::relay_main(plan.to_str()?)),
         (silent_mounts::LOOK, [point]) => Some(silent_mounts::look_main(point)),

@@ -140,7 +140,7 @@ impl Shared {
     }
 
     /// Makes what the session is to have in its scratch folder. What cannot be made is missing, with the reason.
-    pub(super) fn make_places(&mut self, wanted: &Wanted, binary: &Path) -> Result<(), LabError> {
+    pub(super) fn make_places(&mut self, wanted: &Wanted) -> Result<(), LabError> {
         if !wanted.share && wanted.file_systems.is_empty() {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl Shared {
             self.own(Owned::Mount(point.clone()))?;
             make_folder(&point)?;
             let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
-            let site = Site { folder: &images, binary, room_bytes, programs, mark: &self.id };
+            let site = Site { folder: &images, room_bytes, programs, mark: &self.id };
             match file_system.make_and_mount(site, &point) {
                 Ok(()) => drop(self.shares.insert(name, point)),
                 Err(failure) => drop(self.missing.insert(name, failure)),

@@ -147,9 +147,7 @@ impl SessionWorkspace {
             private_folder::make_private_folder(share)
                 .map_err(|e| storage(PLACE, parent, e).with_hint(PLACE_HINT))?;
         }
-        Rc::get_mut(&mut workspace.shared)
-            .expect("no start holds it yet")
-            .make_places(&setting.wanted, &setting.binary)?;
+        Rc::get_mut(&mut workspace.shared).expect("no start holds it yet").make_places(&setting.wanted)?;
         workspace.shared.take_program(&setting.binary)?;
         Ok(workspace)
     }

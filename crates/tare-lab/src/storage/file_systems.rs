@@ -1,4 +1,4 @@
-//! File systems that a session makes for itself: on an image in its scratch folder, in memory, in a program, or as an overlay.
+//! File systems that a session makes for itself: on an image in its scratch folder, in memory, or as an overlay.
 
 /// The program that makes ext4.
 pub(crate) const EXT4_MAKER: &str = "mkfs.ext4";
@@ -24,8 +24,6 @@ pub(super) enum Backing {
         options: &'static str,
     },
     Memory,
-    /// A folder in the scratch folder, served by a tare process.
-    Program,
     /// An empty lower folder; what is written goes to the scratch disk.
     Overlay,
 }
@@ -61,16 +59,14 @@ pub static FILE_SYSTEMS: &[FileSystem] = &[
         },
     },
     FileSystem { name: "tmpfs", backing: Backing::Memory },
-    FileSystem { name: "fuse", backing: Backing::Program },
     FileSystem { name: "overlay", backing: Backing::Overlay },
 ];
 
 impl FileSystem {
-    /// Returns the program that makes it or serves it, if one does.
+    /// Returns the program that makes it, if one does.
     pub(crate) fn started_program(&self) -> Option<&'static str> {
         match &self.backing {
             Backing::Image { maker, .. } => Some(maker),
-            Backing::Program => Some("tare itself"),
             Backing::Memory | Backing::Overlay => None,
         }
     }

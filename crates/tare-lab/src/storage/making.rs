@@ -1,30 +1,23 @@
-//! Making a file system for a session: on an image in its scratch folder, in memory, in a program, or as an overlay.
+//! Making a file system for a session: on an image in its scratch folder, in memory, or as an overlay.
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::thread;
 use std::time::Duration;
 
-use rustix::fs::statvfs;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use tare_data::failure::{Failure, FailureKind};
 use tare_probes::harness::kernel_files::available_bytes;
 
 use crate::host::loop_device::LoopDevice;
-use crate::host::programs::{self, Found};
+use crate::host::programs;
 use crate::owned::MARK;
 use crate::platform;
 use crate::storage::file_systems::{Backing, FileSystem};
-use crate::storage::passthrough;
 use crate::storage::site::Site;
 
-/// Device by which a program serves files.
-const FUSE_DEVICE: &str = "/dev/fuse";
 /// Time that making a file system may take: 0.1 s for the slowest, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(60);
 /// Space of an image beyond its cases' files: room for the file system's own records and for files that are
@@ -60,7 +53,6 @@ impl FileSystem {
                 self.mount(device.path.as_os_str().as_bytes(), point, options.as_bytes())
             }
             Backing::Memory => self.mount(b"tmpfs", point, memory_options(site.room_bytes)?.as_bytes()),
-            Backing::Program => self.serve(site, point),
             Backing::Overlay => self.mount(b"overlay", point, &overlay_options(site.folder)?),
         }
     }
@@ -84,30 +76,6 @@ impl FileSystem {
             .and_then(|file| file.set_len(bytes))
             .map_err(|e| broken(format!("making an image: {e}")))?;
         Ok(path)
-    }
-
-    /// Mounts a folder by way of a process that serves it, which ends when it is unmounted.
-    fn serve(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
-        let folder = site.folder.join("fuse.folder");
-        fs::create_dir(&folder).map_err(|e| broken(format!("making a folder: {e}")))?;
-        let device = File::options().read(true).write(true).open(FUSE_DEVICE);
-        let device = device.map_err(|e| self.refused(FUSE_DEVICE, e))?;
-        // Whom files belong to is checked by the kernel, as on any other file system.
-        let options = format!(
-            "fd={},rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions",
-            device.as_raw_fd()
-        );
-        self.mount(b"tare", point, options.as_bytes())?;
-        let mut command = programs::command(&Found::own(site.binary));
-        command.args(passthrough::make_serve_arguments(&folder)).env_clear().env(MARK, site.mark);
-        command.stdin(device).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut server = command.spawn().map_err(|e| broken(format!("a server of files: {e}")))?;
-        // Nobody asks how it ended; one that nobody waits for stays as a name in the table of processes.
-        let waiting = thread::Builder::new().spawn(move || server.wait());
-        waiting.map_err(|e| broken(format!("a server of files: {e}")))?;
-        // From here on the server alone has the device: it answers, or ends, and then this is an error.
-        drop(command);
-        statvfs(point).map(drop).map_err(|e| broken(format!("a server of files: {e}")))
     }
 
     fn mount(&self, source: &[u8], point: &Path, options: &[u8]) -> Result<(), Failure> {
@@ -194,13 +162,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_says_how_much_is_missing() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let site = Site {
-            folder: folder.path(),
-            binary: Path::new("/"),
-            room_bytes: u64::MAX,
-            programs: &Programs::default(),
-            mark: "x",
-        };
+        let site =
+            Site { folder: folder.path(), room_bytes: u64::MAX, programs: &Programs::default(), mark: "x" };
         let failure = FILE_SYSTEMS[0].image(site).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Broken);
         assert!(failure.reason.contains("are free (--scratch"), "{}", failure.reason);
@@ -221,13 +184,7 @@ mod tests {
         if !rustix::process::geteuid().is_root() {
             return println!("SKIPPED a_maker_that_is_missing: only root gets so far");
         }
-        let site = Site {
-            folder: Path::new("/"),
-            binary: Path::new("/"),
-            room_bytes: 0,
-            programs: &Programs::default(),
-            mark: "x",
-        };
+        let site = Site { folder: Path::new("/"), room_bytes: 0, programs: &Programs::default(), mark: "x" };
         let failure = FILE_SYSTEMS
             .iter()
             .find(|made| made.name == "btrfs")
@@ -246,13 +203,7 @@ mod tests {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let folders = ["/usr/sbin", "/sbin"].map(PathBuf::from).into();
         let programs = Programs { folders, ..Programs::default() };
-        let site = Site {
-            folder: folder.path(),
-            binary: Path::new("/"),
-            room_bytes: 0,
-            programs: &programs,
-            mark: "x",
-        };
+        let site = Site { folder: folder.path(), room_bytes: 0, programs: &programs, mark: "x" };
         let point = folder.path().join("point");
         fs::create_dir(&point).unwrap();
         if let Err(failure) = FILE_SYSTEMS[0].make_and_mount(site, &point) {

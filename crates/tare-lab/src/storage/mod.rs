@@ -3,10 +3,6 @@
 pub(crate) mod file_systems;
 #[cfg_attr(not(unix), path = "not_making.rs")]
 mod making;
-#[cfg(unix)]
-mod nodes;
-#[cfg(unix)]
-pub(crate) mod passthrough;
 pub mod places;
 mod site;
 #[cfg(unix)]

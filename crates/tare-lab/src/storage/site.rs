@@ -8,8 +8,6 @@ use crate::host::programs::Programs;
 pub struct Site<'a> {
     /// A folder of the session's, on a disk; images and folders of overlays are made in it.
     pub folder: &'a Path,
-    /// This program, a process of which serves files.
-    pub binary: &'a Path,
     /// Bytes that the largest case has in its files.
     pub room_bytes: u64,
     pub programs: &'a Programs,

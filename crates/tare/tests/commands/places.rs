@@ -14,7 +14,7 @@ use crate::faults::kill::{resume_for_a_while, under_way, wait_until};
 use crate::program::{Program, Said};
 
 /// Everything that is made for a session.
-const MADE: &str = "share,ext4,btrfs,xfs,tmpfs,fuse,overlay";
+const MADE: &str = "share,ext4,btrfs,xfs,tmpfs,overlay";
 
 /// Tells whether file systems can be created here, and prints that the test is skipped if not.
 pub fn can_make(test: &str) -> bool {
@@ -83,7 +83,7 @@ fn every_file_system_is_made_used_and_taken_away() {
         for target in ["native", "container"] {
             let facts = facts(&document, target, place);
             assert_eq!(facts["outside.filesystem"], facts["mount.type"], "{place} {facts}");
-            if ["ext4", "btrfs", "xfs", "tmpfs", "fuse", "overlay"].contains(&place) {
+            if ["ext4", "btrfs", "xfs", "tmpfs", "overlay"].contains(&place) {
                 assert_eq!(facts["mount.type"], place);
             }
         }
