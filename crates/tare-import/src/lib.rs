@@ -24,9 +24,7 @@ mod json;
 mod netperf;
 mod not_kept;
 mod output;
-mod phoronix;
 mod prelude;
-mod sockperf;
 mod sysbench;
 mod text;
 mod unixbench;
@@ -43,9 +41,7 @@ pub static IMPORTERS: &[&Importer] = &[
     &sysbench::IMPORTER,
     &unixbench::IMPORTER,
     &crystaldiskmark::IMPORTER,
-    &sockperf::IMPORTER,
     &netperf::IMPORTER,
-    &phoronix::IMPORTER,
     &dd::IMPORTER,
 ];
 

@@ -335,16 +335,4 @@ impl FigureBuilder {
     pub fn has(&self, statistic: Statistic) -> bool {
         self.figure.values.iter().any(|value| value.statistic == statistic)
     }
-
-    /// Tells that the observation that was added last is not greater than the one before: greatest, percentiles, least.
-    pub fn has_descending_observations(&self) -> bool {
-        let is_observation =
-            |s: Statistic| matches!(s, Statistic::Maximum | Statistic::Percentile(_) | Statistic::Minimum);
-        let mut last =
-            self.figure.values.iter().rev().take(2).filter(|value| is_observation(value.statistic));
-        match (last.next(), last.next()) {
-            (Some(last), Some(before)) => last.value <= before.value,
-            _ => true,
-        }
-    }
 }

@@ -48,14 +48,6 @@ struct File {
     ended: usize,
 }
 
-/// Line without its end and its indentation.
-#[derive(Clone, Copy)]
-pub struct NumberedLine<'a> {
-    pub text: &'a str,
-    /// From 0.
-    pub index: usize,
-}
-
 impl Text {
     fn new(original: String) -> Text {
         let plain = Undecorated::new(&original);
@@ -100,11 +92,6 @@ impl Text {
     /// Splits the text into lines with their indentation, for tables whose columns are known by it.
     pub(crate) fn indented_lines(&self) -> impl Iterator<Item = &str> {
         self.as_str().lines().map(str::trim_end)
-    }
-
-    /// Splits the text into numbered lines.
-    pub(crate) fn numbered_lines(&self) -> impl Iterator<Item = NumberedLine<'_>> {
-        self.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
     }
 
     /// Locates a part of this text in the file. Any other text is taken to be at the end.

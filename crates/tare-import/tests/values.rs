@@ -276,12 +276,10 @@ fn outputs_of_two_tools_in_a_file_are_read_as_in_two_files() {
         "sysbench-fileio-results.txt",
         "unixbench.txt",
         "crystaldiskmark-8.txt",
-        "sockperf-ping-pong.txt",
         "netperf-tcp-rr.txt",
         "netperf-keys.txt",
         "netperf-csv.txt",
         "netperf-omni-three.txt",
-        "phoronix.csv",
         "dd-c.txt",
     ];
     let mut wrong = Vec::new();

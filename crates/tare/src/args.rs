@@ -225,8 +225,8 @@ pub struct Report {
 
 /// Import the output of other tools into a record, with the statistics that each tool reported.
 ///
-/// Reads the output of netperf, sockperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine
-/// and the Phoronix Test Suite, and detects the format from the content. If any file is refused, nothing is
+/// Reads the output of netperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark and hyperfine,
+/// and detects the format from the content. If any file is refused, nothing is
 /// written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

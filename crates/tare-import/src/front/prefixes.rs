@@ -53,16 +53,15 @@ fn is_fence(line: &str) -> bool {
 const LABELLED_LINES: usize = 3;
 const LONGEST_LABEL: usize = 64;
 
-/// Labels that tools write: sockperf its name before every line, netperf one before each interval.
-const OWN_LABELS: [&str; 2] = ["sockperf", "Interim result: "];
+/// Label that netperf writes before each interval.
+const OWN_LABEL: &str = "Interim result: ";
 
 /// Finds labels of scripts, such as `Client on 10.0.0.1: `.
 fn find_labels(text: &str) -> HashSet<&str> {
-    let is_own = |label: &str| OWN_LABELS.iter().any(|own| label.contains(own));
     let mut labels = HashSet::new();
     let (mut last, mut count) = (None, 0);
     for line in text.lines() {
-        let label = find_label(line.trim_start()).filter(|label| !is_own(label));
+        let label = find_label(line.trim_start()).filter(|label| !label.contains(OWN_LABEL));
         count = if label == last { count + 1 } else { 1 };
         last = label;
         labels.extend(label.filter(|_| count >= LABELLED_LINES));
@@ -154,8 +153,8 @@ mod tests {
         assert_eq!(plain(&bracketed), "[  5] 0\n[  5] 1\n[  5] 2\n");
         let sums = "[SUM]   0.00-1.00   sec\n".repeat(3);
         assert_eq!(plain(&sums), sums);
-        let own = "sockperf: a\nsockperf: b\nsockperf: c\nsockperf: d\n";
-        assert_eq!(plain(own), own);
+        let own = "Interim result: 1\n".repeat(4);
+        assert_eq!(plain(&own), own);
         let few = "a: 1\na: 2\nb: 3\na: 4\n";
         assert_eq!(plain(few), few);
     }
@@ -167,8 +166,6 @@ mod tests {
             "       0.480 |**** 17",
             ">=64=0.0%",
             "[  5]   0.00-1.00   sec  1.61 GBytes",
-            "sockperf: # dropped messages = 0",
-            "sockperf: ====> avg-lat=  6.703 (std-dev=2.345)",
             "    clat (usec): min=1, max=2, avg= 1.50, stdev= 0.10",
             "{\"a\": 1}",
             " ,,\"Test\"",

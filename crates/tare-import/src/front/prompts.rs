@@ -53,7 +53,7 @@ fn is_windows_prompt(line: &str) -> bool {
 
 /// Programs whose outputs are read, and that stand first in a command.
 const PROGRAMS: &[&str] =
-    &["dd", "fio", "hyperfine", "iperf", "iperf3", "netperf", "netserver", "sockperf", "sysbench", "sync"];
+    &["dd", "fio", "hyperfine", "iperf", "iperf3", "netperf", "netserver", "sysbench", "sync"];
 
 /// Recognises a command that calls a tool with options, behind a `#` that is a prompt or begins a comment.
 pub fn is_command(line: &str) -> bool {

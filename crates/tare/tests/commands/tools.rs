@@ -152,29 +152,6 @@ fn iperf3() {
 }
 
 #[test]
-fn sockperf() {
-    let Some(sockperf) = tool("sockperf", "sockperf") else { return };
-    let port = free_port();
-    let _server =
-        serve(Command::new(&sockperf).args(["server", "--tcp", "-i", "127.0.0.1", "-p", &port]), &port);
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log.csv");
-    let client =
-        ["ping-pong", "--tcp", "-i", "127.0.0.1", "-p", &port, "-t", "1", "--full-rtt", "--full-log"];
-    let summary = imported(&said(Command::new(sockperf).args(client).arg(&log)));
-    assert!(value(&summary, "server 0", "min") <= value(&summary, "server 0", "p50"));
-    assert_eq!(summary.figures[0].counterpart.as_ref().unwrap().to_string(), "net.rr?protocol=tcp");
-    let log = imported(&fs::read_to_string(log).unwrap());
-    assert_eq!(log.figures[0].values, summary.figures[0].values);
-    let counterpart = log.figures[0].counterpart.as_ref().unwrap();
-    assert_eq!(
-        counterpart.to_string(),
-        "net.rr?request=14&response=14",
-        "the log says how long messages are"
-    );
-}
-
-#[test]
 fn netperf() {
     let (Some(netperf), Some(netserver)) = (tool("netperf", "netperf"), tool("netperf", "netserver")) else {
         return;
