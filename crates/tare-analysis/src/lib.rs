@@ -17,7 +17,6 @@ pub mod change;
 pub mod facts;
 pub mod findings;
 pub mod fleet;
-pub mod forecast;
 pub mod gate;
 pub mod here;
 pub mod imported;

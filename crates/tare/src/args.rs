@@ -19,8 +19,8 @@ pub mod here;
 pub mod itself;
 #[path = "args/ladder.rs"]
 mod ladder;
-#[path = "args/plan.rs"]
-mod plan;
+#[path = "args/percent.rs"]
+mod percent;
 #[path = "args/selftest.rs"]
 mod selftest;
 #[path = "args/serve.rs"]
@@ -48,7 +48,6 @@ pub use self::fleet::Fleet;
 pub use self::here::Here;
 pub use self::itself::Itself;
 pub use self::ladder::Ladder;
-pub use self::plan::Plan;
 pub use self::selftest::SelfTest;
 pub use self::serve::Serve;
 pub use self::session::SessionOptions;
@@ -78,7 +77,6 @@ pub struct Args {
 pub enum Command {
     Here(Here),
     Run(Box<Run>),
-    Plan(Plan),
     Fleet(Fleet),
     Explain(Explain),
     Advise(Advise),

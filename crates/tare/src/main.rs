@@ -55,7 +55,6 @@ fn dispatch(args: Args) -> Result<Exit, CommandError> {
     match command {
         Command::Here(here) => commands::here::run_here(&here),
         Command::Run(run) => commands::run::run_study(*run),
-        Command::Plan(plan) => commands::plan::run_plan(&plan),
         Command::Report(report) => commands::report::run_report(report),
         Command::Compare(compare) => commands::compare::run_compare(&compare),
         Command::Import(import) => commands::import::run_import(import),

@@ -93,15 +93,6 @@ pub fn measure_session(mut request: Request, scratch: Option<&Path>) -> Result<R
     })
 }
 
-/// Runs a session to its end and discards its record, which is kept in the scratch folder meanwhile.
-pub fn measure_unkept(request: Request, scratch: Option<&Path>) -> Result<Session, CommandError> {
-    let scratch_folder = paths::make_setting(scratch)?.scratch;
-    let folder = tempfile::tempdir_in(&scratch_folder)
-        .map_err(LabError::storage_error("make a folder in", &scratch_folder))?;
-    let recorded = measure_session(Request { record: folder.path().join("pilot.tare"), ..request }, scratch)?;
-    Ok(tare_record::read_session(&recorded.record)?.session)
-}
-
 /// Runs a session until it ends or Ctrl-C ends it early.
 pub fn run_until_interrupted(
     began: Instant,

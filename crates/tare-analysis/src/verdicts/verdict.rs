@@ -110,11 +110,6 @@ impl Scatter {
         self.least(|units| size >= (upper_tail_at(level / 2.0) + Z_80) * self.standard_error(units))
     }
 
-    /// Computes the units with which one look has 80 % power for a distance from an edge.
-    pub fn units_for(&self, distance: f64) -> f64 {
-        RANK_FACTOR * ((Z_975 + Z_80) * self.deviation / distance).powi(2)
-    }
-
     fn least(&self, is_enough: impl Fn(usize) -> bool) -> Option<usize> {
         let (mut too_few, mut enough) = (self.units, self.units * MOST_TIMES);
         if !is_enough(enough) {

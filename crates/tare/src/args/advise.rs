@@ -30,7 +30,7 @@ pub struct Advise {
     #[arg(long, exclusive = true)]
     pub print_kinds: bool,
     /// Call an environment as good as the baseline if it is at most this much slower, e.g. 10%.
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::plan::parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::percent::parse_percent)]
     pub margin: f64,
     #[command(flatten)]
     pub session: SessionOptions,

@@ -7,7 +7,7 @@ use super::Args;
 
 /// Headings of `tare --help`, each with its commands.
 pub const HEADINGS: [(&str, &[&str]); 5] = [
-    ("Measure", &["here", "run", "plan", "fleet"]),
+    ("Measure", &["here", "run", "fleet"]),
     ("Understand", &["explain", "advise", "ladder", "selftest"]),
     ("Report", &["report", "compare", "import"]),
     ("Look up", &["list", "show"]),

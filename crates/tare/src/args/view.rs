@@ -34,7 +34,7 @@ pub struct View {
     pub wide: bool,
     /// Count slowdowns up to this size as the same when showing results; a record that is read is not shown by
     /// one margin and checked by another, so --fail-if excludes it [default: each case's own margin, usually 2 %].
-    #[arg(long, hide_short_help = true, value_name = "PERCENT", value_parser = super::plan::parse_percent)]
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", value_parser = super::percent::parse_percent)]
     pub margin: Option<f64>,
     /// Correct for multiple comparisons by Holm's method instead of Benjamini and Hochberg's, which finds
     /// fewer differences with more certainty.

@@ -17,7 +17,6 @@ pub mod list;
 #[cfg(not(unix))]
 mod not_here;
 pub(crate) mod own_launchers;
-pub mod plan;
 pub mod report;
 pub mod run;
 pub mod selftest;

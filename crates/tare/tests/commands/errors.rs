@@ -109,7 +109,6 @@ fn every_command_that_reads_a_record_refuses_a_broken_one_and_one_of_another_sch
             &["explain", "--forecast", "--from", "broken.tare", "--", "true"],
             &["ladder", "broken.tare"],
             &["selftest", "broken.tare"],
-            &["plan", "broken.tare"],
             &["run", "--resume", "broken.tare"],
         ] {
             let said = program.run_tare(arguments);
@@ -250,7 +249,7 @@ fn habits_from_other_tools_lead_somewhere() {
         (["predict", "--from", "x"], "tare explain --forecast"),
         (["sql", "select 1", "x"], "tare fleet report"),
         (["completions", "bash", "x"], "tare self"),
-        (["plan", "--warmup", "3"], "tare run -w N -- COMMAND"),
+        (["ladder", "--warmup", "3"], "tare run -w N -- COMMAND"),
     ] {
         let said = program.run_tare(&arguments);
         assert_eq!(said.code, Some(2), "{said:?}");

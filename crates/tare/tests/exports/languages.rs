@@ -58,7 +58,6 @@ fn a_locale_without_utf_8_gets_ascii_from_every_command() {
         &["report", "s.tare", "--published", "qiita-wsl-rtt"],
         &["advise", "s.tare"],
         &["explain", "--prices", "s.tare"],
-        &["plan", "s.tare"],
         &["compare", "s.tare", "--to", "n.tare"],
         &["compare", "--together", "s.tare", "n.tare", "o.tare"],
         &["run", "quick", "--dry-run"],
