@@ -96,8 +96,6 @@ fn run(input: &[u8]) -> Result<String, String> {
     if shown.chars().any(|c| c.is_control() && c != '\n') {
         return Err("a control character reaches the terminal".into());
     }
-    tare_report::imported::render_imported_markdown(&imported);
-    tare_report::imported::render_imported_csv(&imported);
     tare_report::imported::render_imported_json(&imported);
     Ok(outcomes.join(", "))
 }

@@ -10,14 +10,11 @@ use serde::Serialize;
 use tare_analysis::imported::{Series, Spread, group_runs};
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
-use crate::markdown::escape_markdown;
 use crate::number::{Figure, format_count};
 use crate::terminal::NARROWEST;
 use crate::terminal::grid::{GridCell, Part, make_span, natural_width, render_row};
-use crate::text::csv;
 use crate::text::json::render_json_line;
 use crate::text::{clean_text, count_columns, wrap_paragraph};
-use crate::words::machine_name;
 
 pub use beside::{Beside, Own, beside_markdown, beside_terminal, find_matching_values};
 
@@ -88,10 +85,10 @@ fn value(stated: &Stated) -> String {
 }
 
 /// Formats the values of one run; of several, the middle one and the ends.
-fn texts(series: &Series, one: fn(&ImportedFigure) -> Vec<String>) -> Vec<String> {
+fn texts(series: &Series) -> Vec<String> {
     let stated = series.first_run().values.iter();
     if series.spreads.is_empty() {
-        return one(series.first_run());
+        return as_written(series.first_run());
     }
     let spread = |(stated, spread): (&Stated, &Spread)| match stated.unit {
         Some(unit) => {
@@ -109,11 +106,6 @@ fn about(series: &Series) -> String {
     let runs = (runs > 1).then(|| format!("{runs} runs: median (least to greatest)"));
     let parameters = Some(parameters(&series.first_run().parameters)).filter(|text| !text.is_empty());
     runs.into_iter().chain(parameters).collect::<Vec<_>>().join("; ")
-}
-
-/// Finds the case of the probe that measures the same.
-fn probe(figure: &ImportedFigure) -> String {
-    figure.counterpart.as_ref().map(|counterpart| clean_text(&counterpart.to_string())).unwrap_or_default()
 }
 
 /// Formats the case in words that a narrow column can break: `net.rr request=1 response=1`.
@@ -184,97 +176,10 @@ fn row(series: &Series) -> Vec<GridCell> {
     vec![
         name,
         one_a_line(values.clone().map(|value| value.statistic.to_string())),
-        one_a_line(texts(series, as_written).into_iter()),
+        one_a_line(texts(series).into_iter()),
         one_a_line(values.map(|value| clean_text(value.metric.as_deref().unwrap_or("")))),
         text_cell(&format_counterpart(figure)),
     ]
-}
-
-/// Renders a table for each file, for a pull request.
-pub fn render_imported_markdown(imported: &[Imported]) -> String {
-    let mut out = format!("{}\n", escape_markdown(TITLE));
-    for file in imported {
-        out.push_str(&format!("\n**{}**\n", escape_markdown(&origin(file))));
-        let listed = parameters(&file.parameters);
-        if !listed.is_empty() {
-            out.push_str(&format!("<sub>{}</sub>\n", escape_markdown(&listed)));
-        }
-        out.push_str("\n| figure | statistic | value | as written | metric | tare's probe |\n");
-        out.push_str("| --- | --- | ---: | ---: | --- | --- |\n");
-        for series in group_runs(&file.figures) {
-            let figure = series.first_run();
-            let listed = about(&series);
-            let listed = if listed.is_empty() {
-                listed
-            } else {
-                format!("<br><sub>{}</sub>", escape_markdown(&listed))
-            };
-            for (at, (stated, value)) in figure.values.iter().zip(texts(&series, in_own_units)).enumerate() {
-                let name = if at == 0 {
-                    format!("{}{listed}", escape_markdown(&clean_text(&figure.name)))
-                } else {
-                    String::new()
-                };
-                let metric = clean_text(stated.metric.as_deref().unwrap_or(""));
-                let cells = [
-                    stated.statistic.to_string(),
-                    value,
-                    if series.runs.len() == 1 { clean_text(&stated.written) } else { String::new() },
-                    metric,
-                    if at == 0 { probe(figure) } else { String::new() },
-                ];
-                out.push_str(&format!(
-                    "| {name} | {} |\n",
-                    cells.map(|cell| escape_markdown(&cell)).join(" | ")
-                ));
-            }
-        }
-        if let Some(text) = not_kept(file) {
-            out.push_str(&format!("\n{NOT_KEPT}: {}\n", escape_markdown(&text)));
-        }
-    }
-    out
-}
-
-/// Writes a heading and a line per value.
-pub fn render_imported_csv(imported: &[Imported]) -> String {
-    let head = [
-        "tool",
-        "version",
-        "environment",
-        "source",
-        "sha256",
-        "figure",
-        "parameters",
-        "statistic",
-        "value",
-        "unit",
-        "written",
-        "probe",
-        "metric",
-    ];
-    let figures = imported.iter().flat_map(|file| file.figures.iter().map(move |figure| (file, figure)));
-    let lines = figures.flat_map(|(file, figure)| {
-        figure.values.iter().map(move |stated| {
-            let fields: [&str; 13] = [
-                &file.tool,
-                file.version.as_deref().unwrap_or(""),
-                file.environment.as_deref().unwrap_or(""),
-                &file.source.name,
-                &file.source.sha256,
-                &figure.name,
-                &parameters(&figure.parameters),
-                &stated.statistic.to_string(),
-                &csv::format_number(Some(stated.value)),
-                &machine_name(&stated.unit),
-                &stated.written,
-                &probe(figure),
-                stated.metric.as_deref().unwrap_or(""),
-            ];
-            fields.map(csv::escape_text).to_vec()
-        })
-    });
-    csv::write_lines(&head, lines)
 }
 
 #[derive(Serialize)]
@@ -317,10 +222,6 @@ mod tests {
         let narrow = render_imported_terminal(std::slice::from_ref(&file), 80, false);
         let table = || narrow.lines().skip_while(|line| !line.starts_with("figure "));
         assert!(table().count() > 3 && table().all(|line| count_columns(line) <= 80), "{narrow}");
-        let text = render_imported_markdown(std::slice::from_ref(&file));
-        assert!(text.contains("94.5 µs (70.0 µs to 119 µs)"), "{text}");
-        let csv = render_imported_csv(&[file]);
-        assert_eq!(csv.lines().count(), 51, "programs have every run");
     }
 
     fn hostile() -> Imported {
@@ -360,17 +261,9 @@ mod tests {
         let all = [hostile()];
         let shown = render_imported_terminal(&all, 80, false);
         assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
-        let markdown = render_imported_markdown(&all);
-        assert!(!markdown.contains("<b>") && !markdown.contains("@all"), "{markdown}");
-        assert!(markdown.lines().filter(|line| line.starts_with('|')).all(|line| line.ends_with('|')));
         let json = render_imported_json(&all);
         assert_eq!(json.lines().count(), 1);
         assert!(!json.contains('<'), "{json}");
-        assert!(render_imported_csv(&all).lines().count() >= 3);
-        assert!(
-            !render_imported_csv(&[Imported { tool: "=1+1".into(), ..hostile() }]).contains("\n=1+1"),
-            "a formula"
-        );
     }
 
     #[test]

@@ -18,19 +18,20 @@ pub fn format_import_alone(
     args: &Report,
 ) -> Result<String, LabError> {
     let View { json, markdown, csv, html, published, exports, .. } = &args.view;
-    let wants_session = html.is_some() || !exports.is_empty() || !args.view.list_conditions().is_empty();
+    let is_other_form = html.is_some() || *markdown || *csv || !exports.is_empty();
+    let wants_session = is_other_form || !args.view.list_conditions().is_empty();
     if wants_session || args.beside.is_some() || !published.is_empty() {
         let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .with_cause("--html, --published, --export, --fail-if and --beside need a session")
-            .with_hint("tare report SESSION --beside RECORD, or --json, --markdown, --csv"));
+            .with_cause(
+                "--html, --markdown, --csv, --published, --export, --fail-if and --beside need a session",
+            )
+            .with_hint("tare report SESSION --beside RECORD, or --json"));
     }
     let imported = &imports.imported;
-    Ok(match (json, markdown, csv) {
-        (true, ..) => imported::render_imported_json(imported),
-        (_, true, _) => imported::render_imported_markdown(imported),
-        (.., true) => imported::render_imported_csv(imported),
-        _ => imported::render_imported_terminal(imported, ui::measure_width(), ui::has_colour()),
+    Ok(match json {
+        true => imported::render_imported_json(imported),
+        false => imported::render_imported_terminal(imported, ui::measure_width(), ui::has_colour()),
     })
 }
 
