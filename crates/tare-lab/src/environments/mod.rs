@@ -38,7 +38,6 @@ pub(crate) mod podman;
 pub mod presets;
 pub(crate) mod proot;
 pub(crate) mod qemu;
-pub(crate) mod slurm;
 pub(crate) mod ssh;
 pub(crate) mod traced;
 pub(crate) mod uml;
@@ -66,7 +65,6 @@ pub static PROVIDERS: LazyLock<Vec<Arc<Provider>>> = LazyLock::new(|| {
         (wsl::PROVIDER)(),
         (windows::PROVIDER)(),
         (ssh::PROVIDER)(),
-        (slurm::PROVIDER)(),
         (kubernetes::PROVIDER)(),
         (exec::PROVIDER)(),
     ];

@@ -19,7 +19,6 @@ pub(crate) const NAMES: &[&str] = &[
     "wsl",
     "windows",
     "ssh",
-    "slurm",
     "kubernetes",
     "exec",
 ];

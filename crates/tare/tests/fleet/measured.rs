@@ -133,30 +133,6 @@ fn a_fleet_is_measured_whatever_dies_and_what_is_slow_shows() {
     every_record_knows_its_cell(&folder);
     slow_ones_show(&folder);
     another_plan_is_not_measured(&cluster, &folder);
-    nodes_are_environments_of_one_session(&cluster);
-}
-
-fn nodes_are_environments_of_one_session(cluster: &Cluster) {
-    let scratch = cluster.folder_of(0, "scratch");
-    let words = [
-        "run",
-        "--against",
-        "slurm:n1",
-        "--in",
-        "slurm:n2",
-        "--only",
-        "sys.getppid",
-        "--rounds",
-        "6",
-        "--json",
-    ];
-    let said = cluster.run_tare(0, &[&words[..], &["--scratch", scratch.to_str().unwrap()]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
-    let row = &document["rows"][0];
-    assert_eq!(row["cells"].as_array().map(Vec::len), Some(1), "{said:?}");
-    assert!(row["cells"][0]["comparison"]["slowdown"].as_f64().unwrap() > 1.5, "{row}");
-    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
 }
 
 fn every_record_knows_its_cell(folder: &Path) {
