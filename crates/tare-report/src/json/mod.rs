@@ -5,9 +5,11 @@ mod from_findings;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tare_analysis::advice::Advice;
-use tare_analysis::bill::{Charged, Explained, compute_charges};
+use tare_analysis::bill::{Explained, compute_charges};
 use tare_analysis::findings::Findings;
 use tare_analysis::selftest::Injected;
 use tare_data::session::Session;
@@ -31,65 +33,44 @@ pub fn render_json(session: &Session, findings: &Findings) -> String {
 /// Writes the results of a self-test on one line, with a line break at its end: one field, `injected`, a
 /// list.
 pub fn render_selftest(injected: &[Injected]) -> String {
-    #[derive(Serialize)]
-    struct SelfTest<'a> {
-        injected: &'a [Injected],
-    }
-    render_json_line(&SelfTest { injected })
+    render_json_line(&BTreeMap::from([("injected", injected)]))
 }
 
 /// Writes the document with one more field, `explained`: the requests of commands and their prices.
 pub fn render_bills(session: &Session, findings: &Findings, explained: &[Explained]) -> String {
-    #[derive(Serialize)]
-    struct Both<'a> {
-        #[serde(flatten)]
-        document: Document<'a>,
-        explained: &'a [Explained],
-    }
-    render_json_line(&Both {
-        document: Document::from_findings(session, findings, Language::English),
-        explained,
-    })
+    render_extended(session, findings, "explained", explained)
 }
 
 /// Writes the document with one more field, `prices`: the prices of each environment.
 pub fn render_prices(session: &Session, findings: &Findings) -> String {
-    #[derive(Serialize)]
-    struct Both<'a> {
-        #[serde(flatten)]
-        document: Document<'a>,
-        prices: Vec<Charged>,
-    }
-    render_json_line(&Both {
-        document: Document::from_findings(session, findings, Language::English),
-        prices: compute_charges(session),
-    })
+    render_extended(session, findings, "prices", compute_charges(session))
 }
 
 /// Writes the document with one more field, `advice`: the environments to take for each kind of work.
 pub fn render_advice(session: &Session, findings: &Findings, advice: &Advice) -> String {
-    #[derive(Serialize)]
-    struct Both<'a> {
-        #[serde(flatten)]
-        document: Document<'a>,
-        advice: &'a Advice,
-    }
-    render_json_line(&Both {
-        document: Document::from_findings(session, findings, Language::English),
-        advice,
-    })
+    render_extended(session, findings, "advice", advice)
 }
 
 /// Writes the document with one more field, `beside`: values of other tools next to the session's.
 pub fn render_beside(session: &Session, findings: &Findings, beside: &[Beside]) -> String {
-    #[derive(Serialize)]
-    struct Both<'a> {
-        #[serde(flatten)]
-        document: Document<'a>,
-        beside: &'a [Beside],
-    }
-    render_json_line(&Both {
-        document: Document::from_findings(session, findings, Language::English),
-        beside,
-    })
+    render_extended(session, findings, "beside", beside)
+}
+
+/// A document with one more field at its end.
+#[derive(Serialize)]
+struct Extended<'a, T> {
+    #[serde(flatten)]
+    document: Document<'a>,
+    #[serde(flatten)]
+    field: BTreeMap<&'static str, T>,
+}
+
+fn render_extended(
+    session: &Session,
+    findings: &Findings,
+    name: &'static str,
+    value: impl Serialize,
+) -> String {
+    let document = Document::from_findings(session, findings, Language::English);
+    render_json_line(&Extended { document, field: BTreeMap::from([(name, value)]) })
 }
