@@ -98,9 +98,7 @@ impl Cell {
             Ok(Ending::BaselineFailed) => "the baseline failed in too many rounds in a row".to_owned(),
             Ok(Ending::SubjectsFailed) => "every other environment was given up".to_owned(),
             Ok(Ending::BrokenOff) => "the session broke off".to_owned(),
-            Err(error) => {
-                std::iter::once(error.what.clone()).chain(error.causes()).collect::<Vec<_>>().join(": ")
-            }
+            Err(error) => error.to_string(),
         };
         files.write_why(&self.fleet, &why).map_err(LabError::storage_error("write", &files.why_path()))
     }

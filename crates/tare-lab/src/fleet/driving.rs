@@ -205,10 +205,8 @@ impl<'a> Driver<'a> {
     }
 
     fn refused(&mut self, task: &Task, error: &LabError) -> Result<(), LabError> {
-        let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
-        let why = why.join(": ");
-        self.note(Some(format!("{} refused: {why}", task.name())));
-        self.write_why(task, &why)
+        self.note(Some(format!("{} refused: {error}", task.name())));
+        self.write_why(task, &error.to_string())
     }
 
     /// Passes over a task whose files somebody else put something in place of: it is named, and nothing is done there.
@@ -347,11 +345,10 @@ impl<'a> Driver<'a> {
         let mut left = Vec::new();
         for Running { task, job, .. } in std::mem::take(&mut self.running) {
             let stopped = match job {
-                Held::Id(id) => self.engine.cancel_job(&id, self.programs).map_err(|error| {
-                    let why: Vec<String> =
-                        std::iter::once(error.what.clone()).chain(error.causes()).collect();
-                    (id.to_string(), why.join(": "))
-                }),
+                Held::Id(id) => {
+                    let cancelled = self.engine.cancel_job(&id, self.programs);
+                    cancelled.map_err(|error| (id.to_string(), error.to_string()))
+                }
                 Held::Child(child) => {
                     stop(child);
                     Ok(())

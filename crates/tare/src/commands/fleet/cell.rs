@@ -65,8 +65,7 @@ fn note_refusal(args: &FleetCell, which: &PlannedCell, error: &LabError) {
         return;
     }
     let files = of_cell(&which.node, which.session);
-    let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
-    let _ = Door::open(&args.folder).and_then(|fleet| files.write_why(&fleet, &why.join(": ")));
+    let _ = Door::open(&args.folder).and_then(|fleet| files.write_why(&fleet, &error.to_string()));
 }
 
 fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<Ending, LabError> {

@@ -42,8 +42,7 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
     )?;
     // Last: the first time it takes longer than the report.
     if let Err(error) = write_store(&place, &gathered.stored) {
-        let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
-        anstream::eprintln!("note: the tables for SQL were not written: {}", plain_line(&why.join(": ")));
+        anstream::eprintln!("note: the tables for SQL were not written: {}", plain_line(&error.to_string()));
     }
     terminal::list_answers(&view).iter().for_each(|line| ui::print_note(line));
     Ok(if is_shut(&answers) { Exit::Gate } else { Exit::Done })
