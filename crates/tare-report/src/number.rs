@@ -290,7 +290,7 @@ pub(crate) fn format_share_above(share: f64) -> String {
 }
 
 /// Formats a share as a percentage with two significant digits: `2.6 %`, `12 %`.
-pub fn format_percent(share: f64) -> String {
+pub(crate) fn format_percent(share: f64) -> String {
     let value = share * 100.0;
     let places = if value.abs() < 9.95 && (value - value.round()).abs() > 0.05 { 1 } else { 0 };
     format!("{} %", format_fixed(value, places))

@@ -20,7 +20,7 @@ pub(crate) const GLUE: char = '\u{a0}';
 ///
 /// Control characters (escape sequences begin with one), line breaks, marks that turn the reading direction
 /// and invisible characters become `\u{fffd}`; a text longer than `LONGEST_TEXT` is cut and ends in `…`.
-pub fn clean_text(text: &str) -> String {
+pub(crate) fn clean_text(text: &str) -> String {
     let mut out: String =
         text.chars().take(LONGEST_TEXT).map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect();
     if text.chars().nth(LONGEST_TEXT).is_some() {
