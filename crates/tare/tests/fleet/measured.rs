@@ -11,7 +11,7 @@ use tare_data::session::Session;
 use crate::cluster::{Cluster, NOBODY, NODES, Said};
 
 const WAIT: Duration = Duration::from_secs(60);
-/// A study of one case, in no time.
+/// Study that takes no time.
 const STUDY: &str = "name='tiny'\ntitle='x'\nabout='x'\nbudget='5s'\n[[case]]\nprobe='sys.getppid'\n";
 
 fn session(record: &Path) -> Session {
