@@ -9,6 +9,7 @@ use std::path::Path;
 use tare_data::batch::{Batch, Batches};
 use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::imported::Imported;
+use tare_data::session::limits::LimitCounts;
 use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
 use tare_data::warning::Warning;
 
@@ -36,6 +37,7 @@ pub(crate) struct Assembly {
     /// The trial that has begun and not ended.
     pub(crate) open: Option<Trial>,
     pub(crate) repeated: Vec<RepeatedRound>,
+    limits: Vec<LimitCounts>,
     pub(crate) ending: Option<Ending>,
     pub(crate) imported: Vec<Imported>,
     pub(crate) room: Room,
@@ -143,6 +145,7 @@ impl Assembly {
             },
             Entry::Pair(pair) => self.add_pair(*pair, bytes),
             Entry::Repeated(repeated) => self.repeated.push(repeated),
+            Entry::Limits(counts) => self.limits.push(counts),
             Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { boot, .. } => {
                 self.ending = None;
@@ -283,6 +286,7 @@ impl Assembly {
             facts: self.facts,
             trials: self.trials,
             repeated: self.repeated,
+            limits: self.limits,
             ending: self.ending.unwrap_or(Ending::BrokenOff),
             warnings,
         })

@@ -131,6 +131,7 @@ pub fn make_session(plan: Plan) -> Session {
         plan,
         trials: Vec::new(),
         repeated: Vec::new(),
+        limits: Vec::new(),
         ending: Ending::Complete,
         warnings: Vec::new(),
     }

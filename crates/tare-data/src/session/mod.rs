@@ -3,6 +3,7 @@
 pub mod declared;
 pub mod demand;
 pub mod identity;
+pub mod limits;
 pub mod sides;
 pub mod specification;
 
@@ -22,6 +23,7 @@ use crate::warning::Warning;
 use self::declared::Declared;
 use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
+use self::limits::LimitCounts;
 pub use self::sides::{Role, SLOWER, Serving, Sides, Target};
 
 /// Origin of a session: the tool, the machine and the time.
@@ -308,6 +310,8 @@ pub struct Session {
     /// In the order in which they ran.
     pub trials: Vec<Trial>,
     pub repeated: Vec<RepeatedRound>,
+    /// In the order in which they were read.
+    pub limits: Vec<LimitCounts>,
     pub ending: Ending,
     /// Doubts about the record itself, from its reader.
     pub warnings: Vec<Warning>,

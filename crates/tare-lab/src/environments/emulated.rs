@@ -61,7 +61,7 @@ pub static PROVIDER: fn() -> Provider = provider! {
                  tare-aarch64, tare-riscv64 or tare-x86_64.",
     options: &[Processor::OPTION],
     descends: true,
-    kernel: KernelFacts::OWN,
+    kernel: KernelFacts::GUEST,
     roots: Roots::Own("programs of this machine would not be emulated"),
     by_default: ByDefault::NEVER,
     footprint: Footprint {

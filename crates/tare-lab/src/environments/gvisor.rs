@@ -88,6 +88,7 @@ pub static PROVIDER: fn() -> Provider = provider! {
         // A program's difference was 0.89 of that of its lines, and on one processor 1.04.
         serving: Serving { one_at_a_time: false, beside: 1.0, beside_pinned: 1.0 },
         settling: Settling { usual: SETTLING, longest: Settling::OF_RUNTIME.longest },
+        is_process: true,
     },
     roots: Roots::Any,
     by_default: ByDefault {

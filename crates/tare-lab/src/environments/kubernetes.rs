@@ -36,7 +36,7 @@ pub static PROVIDER: fn() -> Provider = provider! {
     roots: Roots::Own("a pod has the root of its image"),
     by_default: ByDefault::NEVER,
     descends: false,
-    kernel: KernelFacts { kind: KernelKind::Own, serving: Serving::AT_ONCE, settling: Settling::OF_RUNTIME },
+    kernel: KernelFacts { kind: KernelKind::Own, ..KernelFacts::OF_RUNTIME },
     footprint: Footprint {
         programs: vec!["kubectl".into()],
         writes: Some("in the pod: a copy of tare, and a folder for each start"),

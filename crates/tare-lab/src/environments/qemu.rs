@@ -96,7 +96,7 @@ pub static PROVIDER: fn() -> Provider = provider! {
         MEMORY,
     ],
     descends: true,
-    kernel: KernelFacts::OWN,
+    kernel: KernelFacts::GUEST,
     roots: Roots::Host(LAYERS),
     by_default: ByDefault { tried: &["qemu"], ranked: &[(3, "qemu?acceleration=kvm")], stays: false },
     footprint: Footprint {

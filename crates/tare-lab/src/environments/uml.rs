@@ -87,6 +87,7 @@ pub static PROVIDER: fn() -> Provider = provider! {
         // It has one processor. A program's difference was 1.15 of that of its lines, and on one processor 1.19.
         serving: Serving { one_at_a_time: true, beside: 1.15, beside_pinned: 1.15 },
         settling: Settling::NONE,
+        is_process: true,
     },
     roots: Roots::Any,
     by_default: ByDefault { tried: &["uml"], ranked: &[], stays: false },

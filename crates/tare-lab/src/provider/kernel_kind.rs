@@ -22,25 +22,42 @@ pub struct KernelFacts {
     pub kind: KernelKind,
     pub serving: Serving,
     pub settling: Settling,
+    /// True where the kernel is the work of a process here, in which its own processes do not show.
+    pub is_process: bool,
 }
 
 impl KernelFacts {
     /// This machine's kernel.
-    pub(crate) const MACHINE: KernelFacts =
-        KernelFacts { kind: KernelKind::Machine, serving: Serving::AT_ONCE, settling: Settling::NONE };
+    pub(crate) const MACHINE: KernelFacts = KernelFacts {
+        kind: KernelKind::Machine,
+        serving: Serving::AT_ONCE,
+        settling: Settling::NONE,
+        is_process: false,
+    };
     /// This machine's kernel, or one that a runtime puts in its place.
-    pub(crate) const OF_RUNTIME: KernelFacts =
-        KernelFacts { kind: KernelKind::Machine, serving: Serving::AT_ONCE, settling: Settling::OF_RUNTIME };
+    pub(crate) const OF_RUNTIME: KernelFacts = KernelFacts {
+        kind: KernelKind::Machine,
+        serving: Serving::AT_ONCE,
+        settling: Settling::OF_RUNTIME,
+        is_process: false,
+    };
     /// This machine's kernel, and a tracer, which serves one process at a time. It shares the processor of a loop, but not that of a
     /// program, and there a call costs four times as much: 1.23 in proot, and 0.95 on a machine with one processor.
     pub(crate) const TRACED: KernelFacts = KernelFacts {
         kind: KernelKind::Supervised,
         serving: Serving { one_at_a_time: true, beside: 1.2, beside_pinned: 1.0 },
         settling: Settling::NONE,
+        is_process: false,
     };
+    /// An ordinary kernel that is a process of this machine.
+    pub(crate) const GUEST: KernelFacts = KernelFacts { is_process: true, ..KernelFacts::OWN };
     /// An ordinary kernel that is not this machine's.
-    pub(crate) const OWN: KernelFacts =
-        KernelFacts { kind: KernelKind::Own, serving: Serving::AT_ONCE, settling: Settling::NONE };
+    pub(crate) const OWN: KernelFacts = KernelFacts {
+        kind: KernelKind::Own,
+        serving: Serving::AT_ONCE,
+        settling: Settling::NONE,
+        is_process: false,
+    };
 }
 
 /// Time after a start in which each read of the clock is a system call.

@@ -8,6 +8,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
+use tare_data::session::limits::GroupCounts;
 
 use crate::error::LabError;
 
@@ -88,6 +89,11 @@ pub trait Arena {
     fn run_pair(&mut self, _pair: [usize; 2], _requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
         let failure = Failure::new(FailureKind::NotSupported, "its trials cannot take turns with another's");
         [(); 2].map(|()| (Outcome { failure: Some(failure.clone()), ..Outcome::default() }, Vec::new()))
+    }
+
+    /// Reads the counts of an environment's control groups; none where they do not show.
+    fn read_limits(&mut self, _target: usize) -> Option<Vec<GroupCounts>> {
+        None
     }
 
     /// Leaves an environment; nothing of it is left.

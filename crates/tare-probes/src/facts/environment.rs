@@ -6,6 +6,7 @@ use tare_data::facts::keys::{
     MACHINE_PRODUCT, MACHINE_VENDOR, MEMORY_TOTAL_BYTES, PROCESS_STORE_BYPASS, ROOT_TYPE, WSL_VERSION,
 };
 
+use super::control_groups::{self, Lowest};
 use super::{clock as reads, mounts, network, processor};
 use crate::harness::kernel_files::{note_file, read_text};
 
@@ -108,42 +109,20 @@ fn process(facts: &mut Facts) {
     note_file(facts, "security.modules", "/sys/kernel/security/lsm");
 }
 
-/// Reads limits that the process's control group sets, version 2 or 1 (cgroups(7)).
+/// Notes the lowest limits that this process's control groups and their parents set.
 fn control_groups(facts: &mut Facts) {
-    let Some(groups) = read_text("/proc/self/cgroup") else { return };
-    // `4:memory:/user.slice`, `0::/user.slice`: number, controllers, path.
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
-            continue;
-        };
-        let path = path.trim_end_matches('/');
-        let mut note = |key: &str, folder: &str, file: &str| {
-            note_file(facts, key, &format!("/sys/fs/cgroup{folder}{path}/{file}"));
-        };
-        if controllers.is_empty() {
-            for folder in ["", "/unified"] {
-                note("cgroup.cpu_max", folder, "cpu.max");
-                note("cgroup.memory_max", folder, "memory.max");
-                note("cgroup.pids_max", folder, "pids.max");
-            }
-        }
-        let holds = |name| controllers.split(',').any(|controller| controller == name);
-        if holds("memory") {
-            note("cgroup.memory_max", "/memory", "memory.limit_in_bytes");
-        }
-        if holds("cpu") {
-            note("cgroup.cpu_quota_us", "/cpu", "cpu.cfs_quota_us");
-            note("cgroup.cpu_period_us", "/cpu", "cpu.cfs_period_us");
-        }
+    for (key, value, _) in read_lowest().iter().flat_map(Lowest::list_facts) {
+        facts.add_fact(key, value);
     }
 }
 
-/// Reads the memory limit of this process's control group, in bytes.
+fn read_lowest() -> Option<Lowest> {
+    control_groups::read_lowest("/proc/self".as_ref(), &mounts::list_mounts().ok()?, &read_text)
+}
+
+/// Reads the memory limit of this process's control groups, in bytes.
 pub(crate) fn read_memory_limit() -> Option<u64> {
-    let mut facts = Facts::default();
-    control_groups(&mut facts);
-    facts.get_integer("cgroup.memory_max")
+    read_lowest()?.memory()
 }
 
 #[cfg(test)]

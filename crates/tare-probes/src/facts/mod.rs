@@ -10,6 +10,8 @@ use crate::harness::folder::spread_folders;
 
 mod clock;
 #[cfg(unix)]
+pub mod control_groups;
+#[cfg(unix)]
 pub(crate) mod environment;
 #[cfg(unix)]
 mod honesty;

@@ -1,7 +1,8 @@
 //! Texts that an environment may have put in place of the kernel's files: every parser of this folder in one function, for tests that
 //! feed any text.
 
-use super::{bounded, first, kin, limits, machine, mounted, steps};
+use super::{bounded, first, kin, machine, mounted, steps};
+use crate::facts::control_groups::{Group, count_listed, find_groups, parse_counts, parse_cpu_max};
 use crate::facts::mounts::parse_table;
 
 /// Parses a text as each file that is read here, and returns the length of everything that would be noted.
@@ -11,13 +12,12 @@ pub fn parse_as_every_file(text: &[u8]) -> usize {
     let line = text_of.lines().next().unwrap_or_default();
     let mounts = parse_table(text);
     let signs: usize = mounted::list_signs(&mounts).iter().map(String::len).sum();
-    let groups = limits::groups_by_controller(text_of, &mounts);
-    let groups: usize = groups.values().map(limits::Group::count_bytes).sum();
+    let groups: usize = find_groups(text_of, &mounts).iter().map(Group::count_bytes).sum();
     let kept = [
         kin::parse_stat(line).map_or(0, |(name, _)| name.len()),
-        limits::count_listed(line).map_or(0, |count| count.to_string().len()),
-        limits::parse_cpu_max(line).map_or(0, |_| 1),
-        limits::parse_throttled(text_of).map_or(0, |_| 1),
+        count_listed(line).map_or(0, |count| count.to_string().len()),
+        parse_cpu_max(line).map_or(0, |_| 1),
+        parse_counts(text_of).map_or(0, |_| 1),
         machine::kind_of_listing(text_of).map_or(0, str::len),
         first::find_release(text).map_or(0, |release| release.len()),
         steps::decode_line(line.as_bytes()).map_or(0, |(key, value)| key.len() + value.len()),

@@ -11,6 +11,7 @@ use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, enc
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::identity::Identity;
+use tare_data::session::limits::{GroupCounts, LimitCounts, Quota};
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts,
 };
@@ -153,6 +154,11 @@ fn record() -> Vec<Entry> {
     ));
     entries.extend(make_trial_entries(1, "native", 0, 30_000_000, vec![make_warm_batch(23_000, 9_881_027)]));
     let reason = "the hypervisor took 30 ms of a trial".into();
+    entries.push(Entry::Limits(LimitCounts {
+        target: "container".into(),
+        begins: true,
+        groups: vec![make_counts()],
+    }));
     entries.push(Entry::Repeated(RepeatedRound { case: CASE.into(), round: 0, attempt: 0, reason }));
     entries.push(Entry::Ended {
         ending: Ending::Interrupted,
@@ -170,6 +176,12 @@ fn record() -> Vec<Entry> {
         others: 0,
     });
     entries
+}
+
+/// Builds the counts of a control group with a quota of two processors.
+fn make_counts() -> GroupCounts {
+    let quota = Some(Quota { quota_us: 200_000, period_us: 100_000 });
+    GroupCounts { group: ":/job/".into(), quota, periods: 14, throttled: 0, throttled_ns: 0 }
 }
 
 /// Builds a pair of trials that took turns.
@@ -232,6 +244,7 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::End(_) => "end",
         Entry::Pair(_) => "pair",
         Entry::Repeated(_) => "repeated",
+        Entry::Limits(_) => "limits",
         Entry::Imported(_) => "imported",
         Entry::Resumed { .. } => "resumed",
         Entry::Ended { .. } => "ended",
@@ -254,7 +267,7 @@ fn the_record_in_the_document_is_one() {
     let [lines, imported] = keep_record();
     let page = fs::read_to_string(book::repository_root().join("docs/reference/record-format.md")).unwrap();
     let kinds: BTreeSet<&str> = record().iter().chain(&imported_record()).map(kind).collect();
-    assert_eq!(kinds.len(), 11, "the examples show every kind of entry");
+    assert_eq!(kinds.len(), 12, "the examples show every kind of entry");
     let all = lines.clone() + &imported;
     for kind in kinds {
         assert!(page.contains(&format!("| `{kind}` |")), "the document does not explain '{kind}'");

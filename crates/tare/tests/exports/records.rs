@@ -114,6 +114,7 @@ pub fn write_record(path: &Path, made: Made) {
             Entry::Facts(_)
             | Entry::End(_)
             | Entry::Repeated(_)
+            | Entry::Limits(_)
             | Entry::Resumed { .. }
             | Entry::Ended { .. }
             | Entry::Imported(_) => {}

@@ -1,5 +1,6 @@
 //! Control groups: which versions a host has, what their limits refused, those below this process's own, and their removal.
 
+mod counts;
 mod own;
 
 use std::fs;
@@ -7,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use self::counts::{Hierarchies, Processes, is_agent};
 pub use self::own::{OwnGroups, PlacedGroup, Purpose};
 use crate::host::mounts;
 use crate::host::processes;

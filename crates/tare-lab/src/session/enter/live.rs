@@ -10,6 +10,7 @@ use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
 use tare_data::session::Target;
+use tare_data::session::limits::GroupCounts;
 use tare_probes::harness::affinity::list_allowed_processors;
 use tare_probes::harness::interference::Watch;
 use tare_probes::signs::collect_signs;
@@ -18,7 +19,7 @@ use tare_probes::signs::collect_signs;
 use crate::containers::tracing::describe_tracer;
 use crate::error::LabError;
 #[cfg(unix)]
-use crate::host::control_groups::Refusals;
+use crate::host::control_groups::{Hierarchies, Processes, Refusals};
 #[cfg(unix)]
 use crate::host::descriptors::describe_small_limit;
 use crate::host::programs::pick_reason;
@@ -72,6 +73,8 @@ pub struct LiveArena<'a> {
     /// Refusals of limits that were named already.
     #[cfg(unix)]
     refusals: Refusals,
+    #[cfg(unix)]
+    hierarchies: Hierarchies,
     /// Processors that this session may use.
     pub(super) allowed_processors: Vec<usize>,
 }
@@ -92,6 +95,9 @@ pub(super) struct Inside<'a> {
     pub(super) link: Link<'a>,
     /// Folder of the files of turns, as seen from inside.
     pub(super) turns: Option<String>,
+    /// Processes that do its work on this machine, as far as they show.
+    #[cfg(unix)]
+    workers: Processes,
     /// Proof of this start's turns.
     #[cfg(unix)]
     pub(super) proven: Option<Result<Turning, Failure>>,
@@ -121,6 +127,8 @@ impl<'a> LiveArena<'a> {
             host_failure: None,
             #[cfg(unix)]
             refusals: Refusals::count_now(),
+            #[cfg(unix)]
+            hierarchies: Hierarchies::find(),
             allowed_processors: list_allowed_processors(),
         }
     }
@@ -291,6 +299,10 @@ impl<'a> LiveArena<'a> {
                     as_own(&mut places);
                     as_own(&mut paths);
                 }
+                #[cfg(unix)]
+                let workers = entered.list_workers(ready.kernel.is_process);
+                #[cfg(unix)]
+                self.hierarchies.note_limits(&workers, &mut outside);
                 let peers = find_peer_ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
@@ -308,6 +320,8 @@ impl<'a> LiveArena<'a> {
                     entered,
                     link,
                     turns,
+                    #[cfg(unix)]
+                    workers,
                     #[cfg(unix)]
                     proven: None,
                 };
@@ -411,6 +425,11 @@ impl Arena for LiveArena<'_> {
             outcome.failure = outcome.failure.map(|failure| self.name_cause(failure));
             (outcome, batches)
         })
+    }
+
+    #[cfg(unix)]
+    fn read_limits(&mut self, index: usize) -> Option<Vec<GroupCounts>> {
+        self.hierarchies.read_counts(&self.targets[index].inside.as_ref()?.workers)
     }
 
     fn host_failure(&mut self) -> Option<LabError> {

@@ -26,6 +26,8 @@ use tare_data::session::specification::Specification;
 use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
+#[cfg(unix)]
+use crate::host::control_groups::is_agent;
 use crate::host::processes::{self, Kept, Signs};
 use crate::owned::{MARK, Owned};
 use crate::ownership::clean::Outcome;
@@ -99,6 +101,24 @@ impl Entered {
         let mut processes = signs.find_processes();
         processes.retain(|found, _| *found != pid || !self.workspace.has_keeper());
         processes
+    }
+
+    /// Lists the processes that do its work on this machine: its agent, or all where the agent is one of a guest's. None show where it
+    /// is on another machine.
+    #[cfg(unix)]
+    fn list_workers(&self, is_process: bool) -> BTreeMap<u32, u64> {
+        let pid = self.child.id();
+        if is_agent(pid) {
+            return processes::started_ticks(pid).map(|started| (pid, started)).into_iter().collect();
+        }
+        let mut workers = self.list_processes();
+        let agents: BTreeMap<u32, u64> = workers
+            .iter()
+            .filter(|(pid, _)| is_agent(**pid))
+            .map(|(pid, started)| (*pid, *started))
+            .collect();
+        workers.retain(|_, _| is_process);
+        if agents.is_empty() { workers } else { agents }
     }
 
     /// Measures the memory and the files that it takes while it is idle.

@@ -129,6 +129,7 @@ pub fn begin_session(
             facts: Vec::new(),
             trials: Vec::new(),
             repeated: Vec::new(),
+            limits: Vec::new(),
             ending: Ending::BrokenOff,
             warnings: Vec::new(),
         };

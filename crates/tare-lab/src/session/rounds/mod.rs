@@ -11,6 +11,7 @@ mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tare_data::session::limits::LimitCounts;
 use tare_data::session::{Ending, RepeatedRound, Role, Session, Trial};
 use tare_record::{Entry, Writer};
 
@@ -34,6 +35,8 @@ const MOST_FAILED_ROUNDS: u32 = 10;
 const MOST_LOST_STARTS: u32 = 3;
 /// Time after which what was written is synced: a crash of the machine loses this much, and one of tare nothing.
 const SYNC_NS: u64 = 1_000_000_000;
+/// Time after which limits are counted again: of a session that is killed, the rest is not known.
+const COUNT_NS: u64 = 10_000_000_000;
 /// Note of a session that is resumed in vain.
 const NOTHING_LEFT: &str = "nothing is left to measure: every answer is decided, or has all its rounds";
 
@@ -53,6 +56,7 @@ pub struct Rounds<'a> {
     /// Environments whose trials run alone, as a note has said.
     noted_alone: BTreeSet<usize>,
     synced_ns: u64,
+    counted_ns: u64,
     resumed: Resumed,
 }
 
@@ -124,6 +128,7 @@ impl<'a> Rounds<'a> {
         let resumed = Resumed::after(&session);
         Rounds {
             synced_ns: arena.now_ns(),
+            counted_ns: arena.now_ns(),
             arena,
             writer,
             observer,
@@ -154,6 +159,7 @@ impl<'a> Rounds<'a> {
         if !self.course.pilot.trials_are_starts {
             (0..self.course.targets.len()).for_each(|target| self.enter_ahead(target));
         }
+        self.count_all_limits(true)?;
         let mut stopped = None;
         while let Some(case) = self.next_case() {
             if let Err(stop) = self.run_case(case).and_then(|()| self.check_environments()) {
@@ -168,6 +174,7 @@ impl<'a> Rounds<'a> {
             Some(Stop::Interrupted) => Ending::Interrupted,
             Some(Stop::Error(error)) => return Err(error),
         };
+        self.count_all_limits(false)?;
         self.writer.append(&ended(ending))?;
         self.writer.sync()?;
         self.course.session.ending = ending;
@@ -322,6 +329,27 @@ impl<'a> Rounds<'a> {
             self.writer.sync().map_err(LabError::from)?;
             self.synced_ns = now_ns;
         }
+        if now_ns.saturating_sub(self.counted_ns) >= COUNT_NS {
+            self.count_all_limits(false)?;
+            self.counted_ns = now_ns;
+        }
+        Ok(())
+    }
+
+    /// Writes down the counts of every environment's control groups.
+    fn count_all_limits(&mut self, begins: bool) -> Result<(), LabError> {
+        (0..self.course.session.plan.targets.len()).try_for_each(|index| self.count_limits(index, begins))
+    }
+
+    /// Writes down the counts of an environment's control groups, if they show. A baseline that is entered twice is counted once.
+    fn count_limits(&mut self, index: usize, begins: bool) -> Result<(), LabError> {
+        let targets = &self.course.session.plan.targets;
+        let is_compared = matches!(targets.role(index), Role::Baseline | Role::Subject);
+        if let Some(groups) = self.arena.read_limits(index).filter(|_| is_compared) {
+            let counts = LimitCounts { target: targets[index].name.clone(), begins, groups };
+            self.writer.append(&Entry::Limits(counts.clone()))?;
+            self.course.session.limits.push(counts);
+        }
         Ok(())
     }
 
@@ -337,11 +365,13 @@ impl<'a> Rounds<'a> {
     fn enter_again(&mut self, index: usize) -> Result<(), Stop> {
         while self.course.targets[index].lost < MOST_LOST_STARTS {
             let began_ns = self.arena.now_ns();
+            self.count_limits(index, false)?;
             let state = &mut self.course.targets[index];
             state.number += 1;
             match self.arena.enter_environment(index) {
                 Ok(started) => {
                     self.course.pilot.started[index] = Ok(started);
+                    self.count_limits(index, true)?;
                     self.enter_ahead(index);
                     let state = &mut self.course.targets[index];
                     // With what leaving the one before takes.
