@@ -220,7 +220,7 @@ fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::{Comparison, Leading, Level};
+    use crate::findings::{Comparison, Leading, Level, Reach};
 
     fn kind(shares: &[f64]) -> Kind {
         let part = |share: &f64| Part {
@@ -247,6 +247,7 @@ mod tests {
             p: 0.01,
             margin: 1.02,
             verdict,
+            reach: Reach::Short,
             decided_at: None,
             needed: None,
             smallest: None,

@@ -14,11 +14,13 @@ use crate::quantity::Quantity;
 
 pub mod answer;
 pub mod interval;
+pub mod reach;
 pub mod sameness;
 pub mod verdict;
 
 pub use answer::{Answer, Kind, Why};
 pub use interval::{Interval, Position};
+pub use reach::{Reach, Stop};
 pub use verdict::{Side, Verdict};
 
 /// Findings of a session.
@@ -233,7 +235,7 @@ pub enum Cell {
 impl Comparison {
     /// Returns the answer of verdict, interval and margin.
     pub fn answer(&self) -> Answer {
-        Answer::from_verdict(self.verdict, self.interval, self.margin)
+        Answer::from_verdict(self.verdict, self.interval, self.margin).with_reach(self.reach)
     }
 }
 
@@ -324,6 +326,8 @@ pub struct Comparison {
     pub margin: f64,
     /// The decision at the margin, among all cells.
     pub verdict: Verdict,
+    /// The work that the decision holds for.
+    pub reach: Reach,
     /// The rounds after which the verdict was first the final one; none while undecided.
     pub decided_at: Option<u32>,
     /// The rounds or starts that would decide it; none where it is decided.

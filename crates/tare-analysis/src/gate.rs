@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tare_data::names::matches_pattern;
 use tare_data::session::specification::Specification;
 
-use crate::findings::{self, Answer, Cell, Findings, Interval, Position};
+use crate::findings::{self, Answer, Cell, Findings, Interval, Position, Reach};
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Condition {
         match (self.kind, self.beyond) {
             (Kind::Missing, _) => Ruling::Passes,
             (Kind::Slower, None) => rule_on_slower(comparison.answer()),
-            (Kind::Slower, Some(ratio)) => rule_on_interval(comparison.interval, ratio),
+            (Kind::Slower, Some(ratio)) => rule_within_reach(comparison.interval, ratio, comparison.reach),
             (Kind::Undecided, _) => match rule_on_slower(comparison.answer()) {
                 Ruling::Undecided => Ruling::Trips,
                 Ruling::Trips | Ruling::Passes | Ruling::Missing => Ruling::Passes,
@@ -185,10 +185,19 @@ pub(crate) fn rule_on_interval(interval: Interval, ratio: f64) -> Ruling {
     }
 }
 
-/// Rules on "slower than the margin": only an answer that is decided passes.
+/// Rules on "more than a ratio" where short stretches alone were timed: nothing passes whose work is stopped once it lasts.
+fn rule_within_reach(interval: Interval, ratio: f64, reach: Reach) -> Ruling {
+    match rule_on_interval(interval, ratio) {
+        Ruling::Passes if reach.stop().is_some() => Ruling::Undecided,
+        ruling => ruling,
+    }
+}
+
+/// Rules on "slower than the margin": only an answer that is decided passes, and that holds for work that lasts as far as is known.
 pub(crate) fn rule_on_slower(answer: Answer) -> Ruling {
     match answer.kind() {
         findings::Kind::Slower | findings::Kind::AtLeast => Ruling::Trips,
+        findings::Kind::Faster | findings::Kind::Same if answer.stop().is_some() => Ruling::Undecided,
         findings::Kind::Faster | findings::Kind::Same => Ruling::Passes,
         findings::Kind::AtMost | findings::Kind::NotSure => Ruling::Undecided,
         findings::Kind::None => Ruling::Missing,

@@ -61,6 +61,11 @@ pub enum Warning {
     RunsEnded { command: String, end: RunEnd, count: u32, runs: u32 },
     /// Pairs of runs that did not end alike are left out.
     RunsLeftOut { end: RunEnd, here: u32, runs: u32, of_baseline: u32, baseline_runs: u32 },
+    /// A limit of processor time stopped the environment in this share of its periods; work that lasts takes about this many times as
+    /// long, where that is known. The baseline does not have the limit.
+    Throttled { share: f64, factor: Option<f64> },
+    /// A limit of processor time stopped the baseline itself in this share of its periods.
+    BaselineThrottled { share: f64 },
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }

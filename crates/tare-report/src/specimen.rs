@@ -7,6 +7,7 @@ use tare_data::generator::Generator;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
+use tare_data::session::limits::Quota;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 use tare_data::warning::{Group, Warning};
@@ -87,6 +88,7 @@ pub fn make_comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         p: if verdict == Verdict::Slower { 0.0004 } else { 0.3 },
         margin: 1.02,
         verdict,
+        reach: Reach::Short,
         decided_at: (verdict != Verdict::Inconclusive).then_some(12),
         needed: (verdict == Verdict::Inconclusive).then_some(Needed::Rounds(212)),
         smallest: Some(Smallest { differs: 1.026, slower: 1.046 }),
@@ -217,6 +219,13 @@ pub fn make_findings(targets: usize) -> Findings {
     }
 }
 
+/// Has a quota of a fifth of a processor stop the environment of a comparison in 94 % of its periods.
+pub fn make_stopped(comparison: Comparison) -> Comparison {
+    let quota = Quota { quota_us: 20_000, period_us: 100_000 };
+    let stop = Stop::from_periods(94, 100, Some(quota)).expect("it was stopped");
+    Comparison { reach: Reach::Stopped(stop), ..comparison }
+}
+
 /// Builds a cell of each verdict, of each bound, and of each reason for having none.
 pub fn one_cell_of_each() -> Vec<Cell> {
     let mut all: Vec<Comparison> = Vec::new();
@@ -229,6 +238,8 @@ pub fn one_cell_of_each() -> Vec<Cell> {
     all.push(make_comparison(100.0, 1.012, 1));
     let open = Interval::new(41.7 * 0.99, f64::INFINITY);
     all.push(Comparison { interval: open, ..make_comparison(100.0, 41.7, 1) });
+    // Stopped ones of several kinds.
+    all.extend([1.0, 1.012, 0.5, 2.0, 57.0].map(|ratio| make_stopped(make_comparison(100.0, ratio, 1))));
     let compared = all.into_iter().map(|comparison| Cell::Compared(Box::new(comparison)));
     let others = [
         Cell::Observed(make_level(100.0, 1)),

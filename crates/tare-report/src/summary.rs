@@ -1,6 +1,6 @@
 //! An environment's cost in a sentence, from the answers of its cells alone: it can contradict none of them.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Row};
+use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Kind, Row};
 
 use crate::answers::signs;
 use crate::calls::describe_calls;
@@ -43,7 +43,8 @@ fn summarise_many(findings: &Findings, language: Language) -> String {
         rows.iter().filter_map(|row| Some((*row, row.cells.get(at)?.comparison()?))).collect()
     };
     let has = |at: usize, wanted: &[Kind]| {
-        cells(at).iter().any(|(_, found)| wanted.contains(&found.answer().kind()))
+        let is_known = |answer: Answer| wanted.contains(&answer.kind()) && answer.stop().is_none();
+        cells(at).iter().any(|(_, found)| is_known(found.answer()))
     };
     let all = 0..findings.subjects.len();
     let slower: Vec<usize> = all.clone().filter(|at| has(*at, &[Kind::Slower, Kind::AtLeast])).collect();
@@ -133,6 +134,11 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
             all,
             language,
         ));
+    }
+    if cells.iter().any(|(_, cell)| cell.answer().stop().is_some())
+        && let Some(first) = clauses.first_mut()
+    {
+        *first = say!(language, "in short operations, {clause}", clause = first);
     }
     clauses.extend((missing > 0).then(|| say!(language, "not compared: {count}", count = missing)));
     if signs::is_emulated(findings, &findings.subjects[target]) {

@@ -4,7 +4,9 @@ use tare_data::batch::RunEnd;
 use tare_data::warning::{Group, Warning};
 
 use crate::language::{Language, message, say};
+use crate::number::format_percent;
 use crate::text::clean_text;
+use crate::words::describe_stop;
 
 /// Number of trials that are listed one by one; more are counted.
 const MOST_NUMBERED: usize = 5;
@@ -73,10 +75,24 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::RunsLeftOut { end, here, runs, of_baseline, baseline_runs } => {
             runs_left_out(*end, [*here, *runs], [*of_baseline, *baseline_runs], language)
         }
+        Warning::Throttled { share, factor } => throttled(*share, *factor, language),
+        Warning::BaselineThrottled { share } => throttled_baseline(*share, language),
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
     }
+}
+
+fn throttled(share: f64, factor: Option<f64>, language: Language) -> String {
+    say!(language, "its answers hold {reach}", reach = describe_stop(share, factor, language))
+}
+
+fn throttled_baseline(share: f64, language: Language) -> String {
+    say!(
+        language,
+        "throttled in {share} of periods itself: a limit stops all that is measured below it",
+        share = format_percent(share)
+    )
 }
 
 fn carried_over(ratio: f64, language: Language) -> String {
@@ -325,6 +341,12 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
             message!("a run that failed did other work; its output tells why")
         }
         Warning::RunsLeftOut { .. } => message!("only pairs of runs that ended alike are compared"),
+        Warning::Throttled { .. } => {
+            message!("raise its limit of processor time, or time work that lasts: tare run -- COMMAND")
+        }
+        Warning::BaselineThrottled { .. } => {
+            message!("run where the limit of processor time does not hold")
+        }
         Warning::DatagramsAstray { .. } => {
             message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
         }
@@ -362,6 +384,8 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::SessionsAtOnce { .. } => message!("other sessions ran at the same time"),
         Warning::SeveralBoots { .. } => message!("the machine was restarted during the session"),
         Warning::RunsEnded { .. } | Warning::RunsLeftOut { .. } => message!("some runs failed"),
+        Warning::Throttled { .. } => message!("a limit of processor time stopped the environment"),
+        Warning::BaselineThrottled { .. } => message!("a limit of processor time stopped the baseline"),
         Warning::DatagramsAstray { .. } => message!("datagrams were lost, late, duplicated or out of order"),
     }
 }

@@ -12,7 +12,9 @@ use tare_data::session::demand::Work;
 use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
-use crate::number::{Figure, format_share_above, format_times, format_times_below, times_range};
+use crate::number::{
+    Figure, format_percent, format_share_above, format_times, format_times_below, times_range,
+};
 use crate::text::clean_text;
 
 /// Answer of a cell that is not compared.
@@ -36,6 +38,14 @@ impl Said {
 
     /// Says it as the table of answers does: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
     pub fn in_words(self, language: Language) -> String {
+        let words = self.without_reach(language);
+        match self.answer.stop() {
+            Some(_) => say!(language, "{answer}, short", answer = words),
+            None => words,
+        }
+    }
+
+    fn without_reach(self, language: Language) -> String {
         match self.answer.kind() {
             Kind::Slower | Kind::Faster => self.factor(language),
             Kind::Same => language.word("same").to_owned(),
@@ -53,7 +63,7 @@ impl Said {
         }
     }
 
-    /// Says it in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`.
+    /// Says it in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`. A sign behind it tells of stops.
     pub fn in_short(self, language: Language) -> String {
         match self.answer.kind() {
             Kind::AtMost => format!("<{}", self.share_above()[1].replace(' ', "")),
@@ -62,7 +72,7 @@ impl Said {
                 format!(">{}", language.translate_ratio(&times))
             }
             Kind::NotSure => format!("~{}?", self.factor(language)),
-            Kind::Slower | Kind::Faster | Kind::Same | Kind::None => self.in_words(language),
+            Kind::Slower | Kind::Faster | Kind::Same | Kind::None => self.without_reach(language),
         }
     }
 
@@ -145,15 +155,38 @@ pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<Stri
         let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
         language.counted(starts, "start", "starts")
     };
-    Some(match comparison.answer().why()? {
-        Why::Starts => say!(language, "seen in {starts}: another start may differ", starts = starts()),
-        Why::Cells => language.word("may be chance, as one of many cells").to_owned(),
-        Why::Size if comparison.ratio > 1.0 => language.word("it is slower, by an unclear size").to_owned(),
-        Why::Size => language.word("it is faster, by an unclear size").to_owned(),
-        Why::Mean => language.word("typically; the mean cost may differ").to_owned(),
-        Why::Rounds => language.word("too few rounds for this much noise").to_owned(),
-        Why::Observed | Why::NotComparable | Why::NotMeasured => return None,
-    })
+    let stop = comparison.answer().stop().map(|stop| describe_stop(stop.share(), stop.factor(), language));
+    let doubt = comparison.answer().why().and_then(|why| match why {
+        Why::Starts => Some(say!(language, "seen in {starts}: another start may differ", starts = starts())),
+        Why::Cells => Some(language.word("may be chance, as one of many cells").to_owned()),
+        Why::Size if comparison.ratio > 1.0 => {
+            Some(language.word("it is slower, by an unclear size").to_owned())
+        }
+        Why::Size => Some(language.word("it is faster, by an unclear size").to_owned()),
+        Why::Mean => Some(language.word("typically; the mean cost may differ").to_owned()),
+        Why::Rounds => Some(language.word("too few rounds for this much noise").to_owned()),
+        Why::Observed | Why::NotComparable | Why::NotMeasured => None,
+    });
+    let all: Vec<String> = stop.into_iter().chain(doubt).collect();
+    (!all.is_empty()).then(|| all.join(language.word("; ")))
+}
+
+/// Describes the work that answers hold for, where an environment was stopped in this share of its periods.
+pub(crate) fn describe_stop(share: f64, factor: Option<f64>, language: Language) -> String {
+    let share = format_percent(share);
+    match factor.map(|factor| language.translate_ratio(&format_times(factor, f64::NAN))) {
+        Some(times) => say!(
+            language,
+            "for short operations; throttled in {share} of periods: work that lasts takes about {times}",
+            share = share,
+            times = times
+        ),
+        None => say!(
+            language,
+            "for short operations; throttled in {share} of periods: work that lasts takes longer",
+            share = share
+        ),
+    }
 }
 
 /// Checks if there is more to know of a comparison than its answer: stalls, groups, few starts, a mean that differs.

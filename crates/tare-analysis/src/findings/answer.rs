@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::interval::{Interval, Position};
+use super::reach::{Reach, Stop};
 use super::sameness::LARGEST_BOUND;
 use super::verdict::Verdict;
 
@@ -12,12 +13,13 @@ use super::verdict::Verdict;
 ///
 /// ```compile_fail
 /// use tare_analysis::findings::{Answer, Kind};
-/// let decided_elsewhere = Answer { kind: Kind::Slower, why: None };
+/// let decided_elsewhere = Answer { kind: Kind::Slower, why: None, reach: Default::default() };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Answer {
     kind: Kind,
     why: Option<Why>,
+    reach: Reach,
 }
 
 /// Kinds of answers.
@@ -63,21 +65,22 @@ impl Answer {
     /// The verdict has compared the interval with the margin, and knows besides whether the rounds, the starts and the
     /// other cells let that count.
     pub(crate) fn from_verdict(verdict: Verdict, interval: Interval, margin: f64) -> Answer {
-        let settled = |kind: Kind| Answer { kind, why: None };
+        let made = |kind: Kind, why: Option<Why>| Answer { kind, why, reach: Reach::Short };
+        let settled = |kind: Kind| made(kind, None);
         let bound = LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0));
         // An interval of speedups alone bounds no slowdown: its size is the open question.
         let is_within = |bound: f64| interval.against(bound) == Position::Within;
         let is_bounded = !is_within(1.0 / margin) && is_within(bound);
         let kind = if is_bounded { Kind::AtMost } else { Kind::NotSure };
-        let open = |why: Why| Answer { kind, why: Some(why) };
+        let open = |why: Why| made(kind, Some(why));
         match verdict {
             Verdict::Slower if interval.against(1.0) == Position::Beyond && !interval.is_bounded() => {
-                Answer { kind: Kind::AtLeast, why: Some(Why::Size) }
+                made(Kind::AtLeast, Some(Why::Size))
             }
             Verdict::Slower => settled(Kind::Slower),
             Verdict::Faster => settled(Kind::Faster),
             Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster => settled(Kind::Same),
-            Verdict::TypicallySame => Answer { kind: Kind::Same, why: Some(Why::Mean) },
+            Verdict::TypicallySame => made(Kind::Same, Some(Why::Mean)),
             Verdict::SlowerUnclear | Verdict::FasterUnclear => open(Why::Size),
             Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts => open(Why::Starts),
             Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed => open(Why::Cells),
@@ -87,7 +90,12 @@ impl Answer {
 
     /// Returns the answer where nothing is compared.
     pub(crate) fn from_reason(why: Why) -> Answer {
-        Answer { kind: Kind::None, why: Some(why) }
+        Answer { kind: Kind::None, why: Some(why), reach: Reach::Short }
+    }
+
+    /// Returns the same answer for the work that it holds for.
+    pub(crate) const fn with_reach(self, reach: Reach) -> Answer {
+        Answer { reach, ..self }
     }
 
     pub const fn kind(self) -> Kind {
@@ -97,6 +105,18 @@ impl Answer {
     /// Returns why it says no more; none where it says all.
     pub const fn why(self) -> Option<Why> {
         self.why
+    }
+
+    pub const fn reach(self) -> Reach {
+        self.reach
+    }
+
+    /// Returns the stop that work which lasts meets, where the answer says that such work costs little or nothing; none elsewhere.
+    pub const fn stop(self) -> Option<Stop> {
+        match self.kind {
+            Kind::Same | Kind::AtMost | Kind::Faster => self.reach.stop(),
+            Kind::Slower | Kind::AtLeast | Kind::NotSure | Kind::None => None,
+        }
     }
 
     /// Checks if the question is settled: a bound from above is not an answer to it.

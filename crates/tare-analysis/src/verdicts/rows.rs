@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
+use tare_data::session::limits::LimitCounts;
 use tare_data::session::{
     Ending, MOST_REST, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial,
 };
@@ -12,10 +13,11 @@ use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
 use crate::findings::sameness::MARGIN;
-use crate::findings::{Cell, Comparison, Family, Interval, Level, Missing};
+use crate::findings::{Cell, Comparison, Family, Interval, Level, Missing, Reach};
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::doubts::ends::{self, Objection, RunPairs};
 use crate::verdicts::doubts::failures::FailedTrials;
+use crate::verdicts::doubts::stops::find_reach;
 use crate::verdicts::doubts::ticks::{Ticks, find_ticks};
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::judge::{
@@ -49,12 +51,13 @@ pub struct Progress<'a> {
     pub facts: &'a [TargetFacts],
     pub trials: &'a [Trial],
     pub repeated: &'a [RepeatedRound],
+    pub limits: &'a [LimitCounts],
 }
 
 impl<'a> Progress<'a> {
     pub fn from_session(session: &'a Session) -> Self {
-        let Session { plan, facts, trials, repeated, .. } = session;
-        Progress { plan, facts, trials, repeated }
+        let Session { plan, facts, trials, repeated, limits, .. } = session;
+        Progress { plan, facts, trials, repeated, limits }
     }
 }
 
@@ -96,6 +99,8 @@ pub(crate) struct Judge<'a> {
     pub baseline: Option<usize>,
     /// The side that all are compared with, in place of the first ones of the plan's comparisons.
     compared_with: Option<usize>,
+    /// Reach of each environment's answers beside the one that it is compared with.
+    reaches: Vec<Reach>,
     /// Rounds that were begun, case by case.
     pub begun: Vec<u32>,
     /// True where the session's plan or its time has ended it.
@@ -132,6 +137,7 @@ impl<'a> Judge<'a> {
             trials,
             baseline: targets.baseline_at(),
             compared_with: None,
+            reaches: find_reaches(progress, None),
             begun,
             is_over: false,
             is_report: false,
@@ -144,9 +150,15 @@ impl<'a> Judge<'a> {
         Judge { is_over, is_report: true, ..Judge::new(Progress::from_session(session), options, |_| true) }
     }
 
+    /// Returns what an environment's answers hold for.
+    pub fn reach(&self, target: usize) -> Reach {
+        self.reaches[target]
+    }
+
     /// Compares the others with another environment than the plan does.
     pub fn compare_with(&mut self, target: usize) {
         self.compared_with = Some(target);
+        self.reaches = find_reaches(self.progress, self.compared_with);
     }
 
     /// Finds the side that another is compared with.
@@ -232,6 +244,10 @@ impl<'a> Judge<'a> {
         let name = |target: usize| self.progress.plan.targets[target].name.as_str();
         let read = |target: usize, other: Option<usize>| {
             let mut all = read_against(self.trials(case, target), metrics, other.map(name));
+            if self.reaches[target].stop().is_some() {
+                // The kernel counts a stop by the environment's own limit as an interruption, and it is none of the machine's.
+                all.iter_mut().flat_map(|series| &mut series.values).for_each(|value| value.interrupted = 0);
+            }
             if !self.progress.plan.every.is_empty() {
                 for series in all.iter_mut().filter(|series| series.trials > 0) {
                     series.reached = self.schedule.with_rests(series.reached, self.begun[case]);
@@ -287,6 +303,7 @@ impl<'a> Judge<'a> {
             let own = self.own_control(planned, at, read, target, nulls);
             let own_margin = own.as_ref().map_or(margin, |own| raise_margin(margin, own));
             let mut judged = self.cell(planned, (at, series, runs), (case, target), own_margin, nulls);
+            judged.cell.compared_mut().into_iter().for_each(|found| found.reach = self.reaches[target]);
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
@@ -523,6 +540,7 @@ fn make_comparison(level: Level, judgement: &Judgement, baseline: &Series, targe
         p: judgement.p,
         margin: libm::exp(judgement.margin.planned),
         verdict: judgement.verdict,
+        reach: Reach::Short,
         decided_at: judgement.decided_at,
         needed: judgement.needed,
         smallest: None,
@@ -536,6 +554,17 @@ fn make_comparison(level: Level, judgement: &Judgement, baseline: &Series, targe
 fn difference(baseline: &Series, target: &Series) -> f64 {
     let minus = common_rounds(baseline, target).map(|(baseline, target)| target.value - baseline.value);
     compute_median(&sort_values(&minus.collect::<Vec<_>>()))
+}
+
+/// Finds what each environment's answers hold for beside the one that it is compared with by plan, or all are.
+fn find_reaches(progress: Progress<'_>, compared_with: Option<usize>) -> Vec<Reach> {
+    let targets = &progress.plan.targets;
+    let of = |at: usize| {
+        let first = compared_with.or_else(|| targets.partner_of(at));
+        let reach = |first: usize| find_reach(progress.limits, &targets[at].name, &targets[first].name);
+        first.map_or(Reach::Short, reach)
+    };
+    (0..targets.len()).map(of).collect()
 }
 
 /// Finds the first position of each name.

@@ -8,6 +8,7 @@ use tare_data::warning::Warning;
 use crate::findings::sameness::MARGIN;
 use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
+use crate::verdicts::doubts::stops::find_stop;
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::rows::Judge;
 
@@ -28,6 +29,14 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         let reaches = |carry: &&Carry| carry.added.abs() * carry.share >= MARGIN / 2.0;
         let carry = carry.filter(reaches).map(|carry| libm::exp(carry.added));
         warnings.extend(carry.map(|ratio| (target, Warning::CarriesOver { ratio })));
+        if let (Role::Subject, Some(stop)) = (plan.targets.role(target), judge.reach(target).stop()) {
+            warnings.push((target, Warning::Throttled { share: stop.share(), factor: stop.factor() }));
+        }
+        if Some(target) == judge.baseline
+            && let Some(stop) = find_stop(judge.progress.limits, &plan.targets[target].name)
+        {
+            warnings.push((target, Warning::BaselineThrottled { share: stop.share() }));
+        }
         if comparable::is_emulated(facts) {
             warnings.push((target, Warning::EmulatedProcessor));
         }

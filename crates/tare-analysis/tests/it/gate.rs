@@ -5,6 +5,7 @@ use tare_analysis::gate::{Condition, Kind, Outcome, Ruling, TargetNames, judge_f
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::Ending;
+use tare_data::session::limits::Quota;
 use tare_data::unit::{Direction, Unit};
 
 fn level() -> Level {
@@ -24,6 +25,7 @@ fn compared(verdict: Verdict, low: f64, high: f64) -> Cell {
         p: 0.01,
         margin: 1.02,
         verdict,
+        reach: Reach::Short,
         decided_at: None,
         needed: None,
         smallest: None,
@@ -31,6 +33,14 @@ fn compared(verdict: Verdict, low: f64, high: f64) -> Cell {
         starts: None,
         warnings: vec![],
     }))
+}
+
+/// Has a limit stop the environment of a cell.
+fn stopped(cell: Cell) -> Cell {
+    let Cell::Compared(found) = cell else { panic!("it is compared") };
+    let quota = Quota { quota_us: 20_000, period_us: 100_000 };
+    let stop = Stop::from_periods(94, 100, Some(quota)).unwrap();
+    Cell::Compared(Box::new(Comparison { reach: Reach::Stopped(stop), ..*found }))
 }
 
 fn row(case: &str, cells: Vec<Cell>) -> Row {
@@ -203,6 +213,24 @@ fn a_bound_is_answered_by_the_interval_that_is_shown_and_by_nothing_else() {
         let all: Vec<&str> = kept.copied().chain([alone.as_str()]).collect();
         assert_eq!(answer_of(&all), Some(answer), "another condition changes nothing");
     }
+}
+
+#[test]
+fn nothing_passes_whose_work_is_stopped_once_it_lasts() {
+    use Ruling::{Trips, Undecided};
+    let cells = || {
+        let faster = compared(Verdict::Faster, 0.4, 0.5);
+        let same = compared(Verdict::Same, 0.99, 1.01);
+        [faster, same, compared(Verdict::Slower, 1.9, 2.1)].map(stopped).to_vec()
+    };
+    assert_eq!(answers("slower", cells()), [Undecided, Undecided, Trips]);
+    assert_eq!(answers("slower>1.5", cells()), [Undecided, Undecided, Trips]);
+    assert_eq!(
+        answers("slower>3", cells()),
+        [Undecided; 3],
+        "work that lasts may take longer than the interval"
+    );
+    assert_eq!(answers("missing", cells()), [Ruling::Passes; 3], "it is about something else");
 }
 
 #[test]

@@ -9,17 +9,19 @@ use crate::words;
 /// A sign behind an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
+    Stopped,
     Emulated,
     More,
 }
 
 impl Sign {
     /// Signs in the order in which they follow an answer.
-    pub const ALL: [Sign; 2] = [Sign::Emulated, Sign::More];
+    pub const ALL: [Sign; 3] = [Sign::Stopped, Sign::Emulated, Sign::More];
 
     /// Returns the character, which every character set can show.
     pub const fn character(self) -> char {
         match self {
+            Sign::Stopped => '!',
             Sign::Emulated => '^',
             Sign::More => '*',
         }
@@ -28,6 +30,7 @@ impl Sign {
     /// Returns the explanation.
     pub const fn meaning(self) -> &'static str {
         match self {
+            Sign::Stopped => message!("for short operations: a limit stops work that lasts"),
             Sign::Emulated => message!("on an emulated processor: a real one gives another number"),
             Sign::More => message!(
                 "there is more to it (stalls, groups, few starts, a mean that differs): tare report --wide"
@@ -39,6 +42,7 @@ impl Sign {
 /// Lists the signs of a comparison in the environment at an index.
 pub fn list_signs(findings: &Findings, target: usize, comparison: &Comparison) -> Vec<Sign> {
     let has = |sign: &Sign| match sign {
+        Sign::Stopped => comparison.answer().stop().is_some(),
         Sign::Emulated => findings.subjects.get(target).is_some_and(|name| is_emulated(findings, name)),
         Sign::More => words::has_more_to_know(comparison),
     };

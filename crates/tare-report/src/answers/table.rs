@@ -118,6 +118,8 @@ mod tests {
         let kinds: BTreeSet<&str> = all.iter().map(|cell| cell.answer().kind().name()).collect();
         assert_eq!(kinds, Kind::ALL.map(Kind::name).into(), "there is a cell of each");
         for cell in all {
+            let stop = cell.answer().stop();
+            let reach = cell.comparison().map(|found| found.reach.name());
             let (answer, why) = (cell.answer().kind().name(), cell.answer().why().map(Why::name));
             let word = words::cell_word(&cell, Language::English);
             let japanese = words::cell_word(&cell, Language::Japanese);
@@ -131,6 +133,17 @@ mod tests {
             let cell = &document["rows"][0]["cells"][0];
             assert_eq!([&cell["answer"], &cell["words"]], [answer, word.as_str()]);
             assert_eq!(cell["why"].as_str(), why);
+            assert_eq!(cell["reach"].as_str(), reach);
+            if let Some(stop) = stop {
+                assert_eq!(
+                    cell["stop"],
+                    serde_json::json!({ "share": stop.share(), "factor": stop.factor() })
+                );
+                let explained =
+                    "for short operations; throttled in 94 % of periods: work that lasts takes about 5x";
+                assert!(cell["doubt"].as_str().unwrap().starts_with(explained), "{}", cell["doubt"]);
+                assert!(word.ends_with(", short") && cell["signs"].as_str().unwrap().starts_with('!'));
+            }
             let interval = cell["interval"].as_str().unwrap_or_default();
             assert!(whole.contains(interval), "{whole}");
 
@@ -140,9 +153,13 @@ mod tests {
             let lines: Vec<_> = reader.records().map(|line| line.unwrap()).collect();
             let field = |name: &str| &lines[1][heads.iter().position(|head| head == name).unwrap()];
             assert_eq!([field("answer"), field("why")], [answer, why.unwrap_or_default()]);
+            assert_eq!(field("reach"), reach.unwrap_or_default());
 
             let text = exported("openmetrics", &session, &findings);
             assert!(text.contains(&format!("tare_answer=\"{answer}\"}} 1")), "{answer}: {text}");
+
+            let is_in = |reach: &str| text.contains(&format!("tare_reach=\"{reach}\"}} 1"));
+            assert!(reach.is_none_or(is_in), "{reach:?}: {text}");
 
             let text = exported("junit", &session, &findings);
             assert!(text.contains(&whole.replace('<', "&lt;")), "{whole}: {text}");
@@ -178,7 +195,7 @@ mod tests {
                 );
             }
         }
-        let expected = ["at", "most", "not", "over", "same", "slower", "sure"];
+        let expected = ["at", "most", "not", "over", "same", "short", "slower", "sure"];
         assert_eq!(all, expected.map(str::to_owned).into());
     }
 

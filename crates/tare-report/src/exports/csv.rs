@@ -14,7 +14,7 @@ pub(crate) static EXPORT: Export = Export {
     render: |Source { session, findings, .. }| render_csv(session, findings).into_bytes(),
 };
 
-const HEAD: [&str; 29] = [
+const HEAD: [&str; 30] = [
     "study",
     "started",
     "case",
@@ -28,6 +28,7 @@ const HEAD: [&str; 29] = [
     "environment",
     "answer",
     "why",
+    "reach",
     "slowdown",
     "slowdown_low",
     "slowdown_high",
@@ -57,7 +58,7 @@ fn render_csv(session: &Session, findings: &Findings) -> String {
     let lines = findings.rows.iter().flat_map(|row| {
         let baseline = (&findings.baseline, baseline(row.baseline.as_ref()));
         let subjects = findings.subjects.iter().zip(row.cells.iter().map(|cell| cell_fields(row, cell)));
-        let line = |(target, own): (&String, [String; 18])| {
+        let line = |(target, own): (&String, [String; 19])| {
             shared(session, row).into_iter().chain([escape_text(target)]).chain(own).collect::<Vec<_>>()
         };
         [baseline].into_iter().chain(subjects).map(line).collect::<Vec<_>>()
@@ -80,10 +81,10 @@ fn shared(session: &Session, row: &Row) -> [String; 10] {
     ]
 }
 
-fn baseline(level: Option<&Level>) -> [String; 18] {
+fn baseline(level: Option<&Level>) -> [String; 19] {
     let why = if level.is_some() { "baseline" } else { Why::NotMeasured.name() };
     fields(
-        [Kind::None.name(), why],
+        [Kind::None.name(), why, ""],
         std::array::from_fn(|at| level.filter(|_| at == VALUE).map(|level| level.median)),
         level.map(|l| l.rounds),
         level,
@@ -91,7 +92,7 @@ fn baseline(level: Option<&Level>) -> [String; 18] {
     )
 }
 
-fn cell_fields(row: &Row, cell: &Cell) -> [String; 18] {
+fn cell_fields(row: &Row, cell: &Cell) -> [String; 19] {
     let level = cell.level();
     let (ratios, rounds) = match cell.comparison() {
         Some(comparison) => (ratios(row, comparison), Some(comparison.rounds)),
@@ -109,7 +110,8 @@ fn cell_fields(row: &Row, cell: &Cell) -> [String; 18] {
         }
     };
     let answer = cell.answer();
-    fields([answer.kind().name(), answer.why().map_or("", Why::name)], ratios, rounds, level, missing)
+    let reach = cell.comparison().map_or("", |found| found.reach.name());
+    fields([answer.kind().name(), answer.why().map_or("", Why::name), reach], ratios, rounds, level, missing)
 }
 
 /// Lists the typical ratio and that of mean costs with their intervals, p, and the value that is shown.
@@ -126,17 +128,18 @@ fn ratios(row: &Row, comparison: &Comparison) -> [Option<f64>; 10] {
 }
 
 fn fields(
-    [answer, why]: [&str; 2],
+    [answer, why, reach]: [&str; 3],
     ratios: [Option<f64>; 10],
     rounds: Option<u32>,
     level: Option<&Level>,
     [missing, reason]: [String; 2],
-) -> [String; 18] {
+) -> [String; 19] {
     let [ratio, low, high, low_alone, high_alone, mean, mean_low, mean_high, p, value] =
         ratios.map(format_number);
     [
         answer.to_owned(),
         why.to_owned(),
+        reach.to_owned(),
         ratio,
         low,
         high,

@@ -66,6 +66,9 @@ fn render(source: &Source) -> Vec<u8> {
         for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
             if let Some(comparison) = words::find_comparison(cell) {
                 slowdown(&mut all, row, target, comparison);
+                let (reaches, about) =
+                    (["short", "stopped"], ("tare_reach", "Work that the answer holds for."));
+                states(&mut all, about, labels(row, target), (&reaches, comparison.reach.name()));
             }
             let answers = Kind::ALL.map(Kind::name);
             states(
@@ -112,6 +115,11 @@ fn slowdown(all: &mut Exposition, row: &Row, target: &str, comparison: &Comparis
         "Slowdown of the environment against the baseline; above 1 it is slower.",
     );
     all.add(cost, "", &labels, comparison.ratio);
+    if let Some(stop) = comparison.reach.stop() {
+        let stopped =
+            gauge("tare_stopped_ratio", "Share of periods in which a limit stopped the environment alone.");
+        all.add(stopped, "", &labels, stop.share());
+    }
     let low = gauge("tare_slowdown_low_ratio", "Lower end of the slowdown's 95 % confidence interval.");
     let high = gauge("tare_slowdown_high_ratio", "Upper end of the slowdown's 95 % confidence interval.");
     let ends = comparison.interval.ends(f64::from);

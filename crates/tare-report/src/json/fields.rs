@@ -223,6 +223,13 @@ pub struct Cell<'a> {
     /// Why it says no more; absent where it says all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
+    /// `short`: it holds for stretches as short as those that were timed; `stopped`: and a limit stopped the environment meanwhile.
+    /// Absent without a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reach: Option<&'static str>,
+    /// Stops by the limit; absent where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
     /// The answer as the table says it.
     pub words: String,
     /// The answer in a few letters, for narrow tables.
@@ -240,6 +247,15 @@ pub struct Cell<'a> {
     /// A value that is shown and never compared, such as a maximum.
     pub observed: Option<Level<'a>>,
     pub missing: Option<Missing<'a>>,
+}
+
+/// Stops by a limit of processor time that the baseline does not have.
+#[derive(Debug, Serialize)]
+pub struct Stop {
+    /// Share of the periods in which work was stopped.
+    pub share: f64,
+    /// About how many times as long work that lasts takes; null where that is not known.
+    pub factor: Option<f64>,
 }
 
 /// An environment compared with the baseline.

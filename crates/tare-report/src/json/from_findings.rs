@@ -208,6 +208,8 @@ fn fill_cell<'a>(
         target,
         answer: cell.answer().kind(),
         why: cell.answer().why(),
+        reach: found.map(|found| found.reach.name()),
+        stop: found.and_then(|found| found.reach.stop()).map(stop),
         words: words::cell_word(cell, language),
         short: words::short_cell_word(cell, language),
         signs: signs.unwrap_or_default(),
@@ -225,6 +227,10 @@ fn fill_cell<'a>(
         findings::Cell::Observed(found) => Cell { observed: Some(level(found)), ..empty },
         findings::Cell::Missing(found) => Cell { missing: Some(missing(found, language)), ..empty },
     }
+}
+
+fn stop(stop: findings::Stop) -> Stop {
+    Stop { share: stop.share(), factor: stop.factor() }
 }
 
 /// Returns the ends of an interval; none where too few rounds leave it open.

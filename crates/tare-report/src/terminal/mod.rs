@@ -188,7 +188,7 @@ impl Output {
             legend.push(own_commands::explain_columns(rows, language));
         } else if wide || findings.subjects.is_empty() {
             self.columns(&Columns::new(session, findings, rows, &mut maker), rows, width, wide);
-            legend.extend(signs::explain_signs(findings, rows, language, &[Sign::Emulated]));
+            legend.extend(signs::explain_signs(findings, rows, language, &[Sign::Stopped, Sign::Emulated]));
         } else {
             legend = self.short_tables(session, findings, rows, width, &mut notes);
         }

@@ -5,4 +5,5 @@ pub(crate) mod comparable;
 pub mod ends;
 pub(crate) mod failures;
 pub(crate) mod stability;
+pub(crate) mod stops;
 pub(crate) mod ticks;
