@@ -66,8 +66,29 @@ pub enum Warning {
     Throttled { share: f64, factor: Option<f64> },
     /// A limit of processor time stopped the baseline itself in this share of its periods.
     BaselineThrottled { share: f64 },
+    /// Limits of the environment are not the baseline's.
+    LimitsDiffer { limits: Vec<LimitPair> },
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
+}
+
+/// Resources that are limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limited {
+    /// Those that may be used, or as many as a quota amounts to.
+    Processors,
+    /// Bytes.
+    Memory,
+    Processes,
+}
+
+/// A limit of an environment and of its baseline; none where there is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitPair {
+    pub limited: Limited,
+    pub here: Option<f64>,
+    pub baseline: Option<f64>,
 }
 
 /// Group of the differences of a cell.

@@ -1,7 +1,7 @@
 //! The words of warnings: what is doubtful, and what to do about it.
 
 use tare_data::batch::RunEnd;
-use tare_data::warning::{Group, Warning};
+use tare_data::warning::{Group, LimitPair, Limited, Warning};
 
 use crate::language::{Language, message, say};
 use crate::number::format_percent;
@@ -77,6 +77,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         }
         Warning::Throttled { share, factor } => throttled(*share, *factor, language),
         Warning::BaselineThrottled { share } => throttled_baseline(*share, language),
+        Warning::LimitsDiffer { limits } => unlike_limits(limits, language),
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
@@ -93,6 +94,33 @@ fn throttled_baseline(share: f64, language: Language) -> String {
         "throttled in {share} of periods itself: a limit stops all that is measured below it",
         share = format_percent(share)
     )
+}
+
+fn unlike_limits(limits: &[LimitPair], language: Language) -> String {
+    let pair = |LimitPair { limited, here, baseline }: &LimitPair| {
+        let [here, baseline] = [here, baseline].map(|limit| describe_limit(*limited, *limit, language));
+        say!(language, "{here} (the baseline: {baseline})", here = here, baseline = baseline)
+    };
+    let pairs: Vec<String> = limits.iter().map(pair).collect();
+    say!(language, "it has {limits}", limits = language.join_with_commas(&pairs))
+}
+
+fn describe_limit(limited: Limited, limit: Option<f64>, language: Language) -> String {
+    match (limited, limit) {
+        (Limited::Processors, Some(1.0)) => language.word("1 processor").to_owned(),
+        (Limited::Processors, Some(count)) => {
+            let count = format!("{count:.2}");
+            let count = count.trim_end_matches('0').trim_end_matches('.');
+            say!(language, "{count} processors", count = count)
+        }
+        (Limited::Memory, Some(bytes)) => {
+            say!(language, "{amount} MB of memory", amount = format!("{:.0}", bytes / 1e6))
+        }
+        (Limited::Processes, Some(count)) => say!(language, "at most {count} processes", count = count),
+        (Limited::Processors, None) => language.word("all processors").to_owned(),
+        (Limited::Memory, None) => language.word("no limit of memory").to_owned(),
+        (Limited::Processes, None) => language.word("no limit of processes").to_owned(),
+    }
 }
 
 fn carried_over(ratio: f64, language: Language) -> String {
@@ -347,6 +375,9 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::BaselineThrottled { .. } => {
             message!("run where the limit of processor time does not hold")
         }
+        Warning::LimitsDiffer { .. } => {
+            message!("to compare what else differs, give both the same limits")
+        }
         Warning::DatagramsAstray { .. } => {
             message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
         }
@@ -386,6 +417,7 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::RunsEnded { .. } | Warning::RunsLeftOut { .. } => message!("some runs failed"),
         Warning::Throttled { .. } => message!("a limit of processor time stopped the environment"),
         Warning::BaselineThrottled { .. } => message!("a limit of processor time stopped the baseline"),
+        Warning::LimitsDiffer { .. } => message!("its limits are not the baseline's"),
         Warning::DatagramsAstray { .. } => message!("datagrams were lost, late, duplicated or out of order"),
     }
 }
@@ -393,6 +425,21 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_have_both_values() {
+        let limit = |limited, here, baseline| LimitPair { limited, here, baseline };
+        let limits = vec![
+            limit(Limited::Processors, Some(0.2), Some(2.0)),
+            limit(Limited::Memory, Some(300e6), None),
+            limit(Limited::Processes, None, Some(2048.0)),
+        ];
+        assert_eq!(
+            describe_warning(&Warning::LimitsDiffer { limits }, Language::English),
+            "it has 0.2 processors (the baseline: 2 processors), 300 MB of memory (the baseline: no limit of memory), no \
+             limit of processes (the baseline: at most 2048 processes)"
+        );
+    }
 
     #[test]
     fn one_is_not_several() {

@@ -8,6 +8,7 @@ use tare_data::warning::Warning;
 use crate::findings::sameness::MARGIN;
 use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
+use crate::verdicts::doubts::limits::list_differences;
 use crate::verdicts::doubts::stops::find_stop;
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::rows::Judge;
@@ -31,6 +32,13 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         warnings.extend(carry.map(|ratio| (target, Warning::CarriesOver { ratio })));
         if let (Role::Subject, Some(stop)) = (plan.targets.role(target), judge.reach(target).stop()) {
             warnings.push((target, Warning::Throttled { share: stop.share(), factor: stop.factor() }));
+        }
+        if plan.targets.role(target) == Role::Subject
+            && let Some((own, baseline)) =
+                facts.zip(plan.targets.partner_of(target).and_then(|at| judge.find_facts(at)))
+        {
+            let limits = list_differences(&own.outside, &baseline.outside);
+            warnings.extend((!limits.is_empty()).then_some((target, Warning::LimitsDiffer { limits })));
         }
         if Some(target) == judge.baseline
             && let Some(stop) = find_stop(judge.progress.limits, &plan.targets[target].name)
