@@ -1,9 +1,12 @@
 //! Every answer that a cell can have, from sessions of known costs.
 
-use tare_analysis::findings::{Cell, Kind};
+use tare_analysis::findings::{Cell, Kind, Why};
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_analysis::{Options, compute_findings};
+use tare_data::batch::{Batches, Sample};
+use tare_data::session::limits::{GroupCounts, LimitCounts, Quota};
 use tare_data::session::{Role, Session};
+use tare_data::warning::Warning;
 use tare_specimen::{Cost, Work, make_plan, make_session, make_sides, make_timed_case, run_paired};
 
 const ROUNDS: u32 = 40;
@@ -47,4 +50,74 @@ fn pairs_have_the_answers_of_their_costs() {
     let found: Vec<Kind> = findings.rows[0].cells.iter().map(kind).collect();
     assert_eq!(found, ENVIRONMENTS.map(|(.., kind)| kind));
     assert!(Kind::ALL.iter().all(|kind| found.contains(kind)), "every answer");
+}
+
+/// Counts the periods of a group with a fifth of a processor, at two moments of an environment's start.
+fn count_periods(target: &str, group: &str, throttled: u64) -> [LimitCounts; 2] {
+    let quota = Some(Quota { quota_us: 20_000, period_us: 100_000 });
+    [(true, 10, 10), (false, 110, 10 + throttled)].map(|(begins, periods, throttled)| LimitCounts {
+        target: target.to_owned(),
+        begins,
+        groups: vec![GroupCounts { group: group.to_owned(), quota, periods, throttled, throttled_ns: 0 }],
+    })
+}
+
+#[test]
+fn no_answer_of_an_environment_that_its_own_limit_stopped_is_plain() {
+    let mut session = run_pairs();
+    for name in ["alike", "nearly", "fast", "slow"] {
+        session.limits.extend(count_periods(name, &format!(":/{name}/"), 94));
+    }
+    session.limits.extend(count_periods("noisy", ":/noisy/", 0));
+    let findings = compute_findings(&session, &Options::default());
+    let share = |name: &str| {
+        let at = findings.subjects.iter().position(|subject| subject == name).unwrap();
+        findings.rows[0].cells[at].answer().stop().map(|stop| stop.share())
+    };
+    assert_eq!(["alike", "nearly", "fast"].map(share), [Some(0.94); 3]);
+    assert_eq!(["slow", "noisy"].map(share), [None, None], "it is slower, or was never stopped");
+    let is_warned = |name: &&&str| {
+        let warning = Warning::Throttled { share: 0.94, factor: Some(5.0) };
+        findings.warnings.contains(&(Some((**name).to_owned()), warning))
+    };
+    let warned: Vec<&str> = ENVIRONMENTS.iter().map(|(name, ..)| name).filter(is_warned).copied().collect();
+    assert_eq!(warned, ["slow", "fast", "alike", "nearly"]);
+
+    // The same limit stops the baseline.
+    session.limits.extend(count_periods("native", ":/alike/", 94));
+    let findings = compute_findings(&session, &Options::default());
+    let alike = findings.subjects.iter().position(|subject| subject == "alike").unwrap();
+    assert_eq!(findings.rows[0].cells[alike].answer().stop(), None);
+    let warning = Warning::BaselineThrottled { share: 0.94 };
+    assert!(findings.warnings.contains(&(Some("native".to_owned()), warning)), "{:?}", findings.warnings);
+}
+
+/// Has a stop of 70 batches interrupt one batch of every third trial on both sides, as the kernel counts it.
+fn interrupt_trials(session: &mut Session) {
+    for trial in session.trials.iter_mut().filter(|trial| trial.round % 3 == 0) {
+        let mut batches = trial.batches.to_vec();
+        let last = batches.last_mut().unwrap();
+        match &mut last.sample {
+            Sample::Stretches { elapsed_ns, .. } => *elapsed_ns.last_mut().unwrap() *= 70,
+            Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => *elapsed_ns *= 70,
+            Sample::Gauge { .. } => panic!("it is timed"),
+        }
+        trial.batches = Batches::from(batches);
+        trial.inside.batches_interrupted = Some(1);
+    }
+}
+
+#[test]
+fn a_batch_that_the_environments_own_limit_stopped_is_not_the_machines() {
+    let mut session = run_pairs();
+    interrupt_trials(&mut session);
+    let why = |session: &Session| {
+        let findings = compute_findings(session, &Options::default());
+        let alike = findings.subjects.iter().position(|subject| subject == "alike").unwrap();
+        let answer = findings.rows[0].cells[alike].answer();
+        (answer.kind(), answer.why())
+    };
+    assert_eq!(why(&session), (Kind::Same, None), "other programs interrupted both sides alike");
+    session.limits.extend(count_periods("alike", ":/alike/", 94));
+    assert_eq!(why(&session), (Kind::Same, Some(Why::Mean)));
 }

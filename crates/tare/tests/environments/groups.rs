@@ -1,12 +1,15 @@
 //! Control groups: environments are below those of the process that enters them, so that its limits are theirs.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
+use serde_json::Value;
 use tare_lab::host::mounts::{self, Mount};
 
 use crate::bench::actor::Actor;
-use crate::bench::{Bench, parse_if_ready};
+use crate::bench::{Bench, TARE, parse_if_ready};
 
 const ENVIRONMENTS: [&str; 8] =
     ["native", "container", "bwrap", "nspawn", "gvisor", "oci:runc", "oci:crun", "podman"];
@@ -18,8 +21,8 @@ struct Groups {
 }
 
 impl Groups {
-    fn make() -> Groups {
-        let name = format!("shell-{}", std::process::id());
+    fn make(purpose: &str) -> Groups {
+        let name = format!("{purpose}-{}", std::process::id());
         let mounts = mounts::list_mounts().unwrap();
         let make = |line: &str| {
             let (kinds, path) = line.split_once(':')?.1.split_once(':')?;
@@ -54,7 +57,7 @@ impl Drop for Groups {
 #[test]
 fn environments_stay_below_the_groups_of_the_process_that_enters_them() {
     let test = "environments_stay_below_the_groups_of_the_process_that_enters_them";
-    let groups = Groups::make();
+    let groups = Groups::make("shell");
     if groups.made.is_empty() {
         return println!("SKIPPED {test}: no control group may be made");
     }
@@ -84,4 +87,57 @@ fn environments_stay_below_the_groups_of_the_process_that_enters_them() {
             .iter()
             .all(|(_, group)| fs::read_dir(group).unwrap().flatten().all(|entry| !entry.path().is_dir()))
     );
+}
+
+/// Limits a group to a twentieth of a processor; None where that is not allowed.
+fn limit_to_twentieth(groups: &Groups) -> Option<&PathBuf> {
+    let is_limited = |group: &PathBuf| {
+        let write =
+            |file: &str, limit: &str| group.join(file).exists() && fs::write(group.join(file), limit).is_ok();
+        write("cpu.cfs_quota_us", "5000") || write("cpu.max", "5000 100000")
+    };
+    groups.made.iter().map(|(_, group)| group).find(|group| is_limited(group))
+}
+
+#[test]
+fn an_environment_that_its_quota_stops_is_never_plainly_the_same() {
+    let test = "an_environment_that_its_quota_stops_is_never_plainly_the_same";
+    let groups = Groups::make("quota");
+    let Some(group) = limit_to_twentieth(&groups) else {
+        return println!("SKIPPED {test}: no control group may have a quota");
+    };
+    let bench = Bench::new();
+    let script = bench.scratch_folder().join("limited.sh");
+    let list = group.join("cgroup.procs");
+    fs::write(&script, format!("#!/bin/sh\necho $$ > '{}' && exec \"$@\"\n", list.display())).unwrap();
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let environments = format!("exec:{}?name=limited,exec:env?name=plain", script.display());
+    let output = Command::new(TARE)
+        .args(["run", "full", "--only", "cpu.primes", "--rounds", "4", "--json", "--in", &environments])
+        .arg(format!("--record={}", bench.scratch_folder().join("q.tare").display()))
+        .arg(format!("--scratch={}", bench.scratch_folder().display()))
+        .env("XDG_STATE_HOME", bench.state_folder())
+        .env("LC_ALL", "C")
+        .output()
+        .unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+    let mut compared = 0;
+    for cell in document["rows"].as_array().unwrap().iter().flat_map(|row| row["cells"].as_array().unwrap()) {
+        if cell["comparison"].is_object() {
+            let is_limited = cell["environment"] == "limited";
+            assert_eq!(cell["reach"], if is_limited { "stopped" } else { "short" }, "{cell}");
+            assert!(!is_limited || cell["stop"]["factor"] == 20.0, "{}", cell["stop"]);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 2, "{document}");
+    let kinds = |name: &str| -> Vec<&str> {
+        let warnings = document["warnings"].as_array().unwrap().iter();
+        let of = warnings.filter(|of| of["environment"] == name);
+        let kinds = of.map(|of| of["warning"]["kind"].as_str().unwrap());
+        kinds.filter(|kind| ["throttled", "baseline_throttled", "limits_differ"].contains(kind)).collect()
+    };
+    assert_eq!(kinds("limited"), ["throttled", "limits_differ"]);
+    assert_eq!((kinds("plain"), kinds("native")), (vec![], vec![]));
 }
