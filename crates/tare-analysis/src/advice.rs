@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tare_data::session::{PlannedCase, Session};
 
-use crate::findings::{Answer, Cell, Findings, Interval, Missing, Row, Verdict, Why};
+use crate::findings::{Answer, Cell, Findings, Interval, Missing, Reach, Row, Verdict, Why};
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Upper limits on the kinds of work, and on the parts of each.
@@ -188,7 +188,7 @@ fn of_part(part: &Part, row: Option<&Row>) -> OfPart {
 /// Adds up the parts of a kind of work in an environment, whose cells are in the order of the parts.
 fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
     let (mut ratio, mut low, mut high) = (0.0, 0.0, 0.0);
-    let mut is_seen_in_few_starts = false;
+    let (mut is_seen_in_few_starts, mut reach) = (false, Reach::Short);
     for (at, (part, cell)) in kind.parts.iter().zip(cells).enumerate() {
         let missing = |missing: Missing| Unjudged::Missing(missing);
         let found = match cell {
@@ -206,6 +206,8 @@ fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
         low += part.share * least;
         high += part.share * most;
         is_seen_in_few_starts |= found.answer().why() == Some(Why::Starts);
+        // All cells of an environment have the same.
+        reach = found.reach;
     }
     let (interval, edge) = (Interval::new(low, high), 1.0 + margin);
     let verdict = match is_seen_in_few_starts {
@@ -214,13 +216,14 @@ fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
         true => Verdict::SlowerInFewStarts,
         false => decide_verdict(interval.logarithms(), Margin::from_planned(libm::log(edge))),
     };
-    Choice::Compared(Against { answer: Answer::from_verdict(verdict, interval, edge), ratio, interval })
+    let answer = Answer::from_verdict(verdict, interval, edge).with_reach(reach);
+    Choice::Compared(Against { answer, ratio, interval })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::{Comparison, Leading, Level, Reach};
+    use crate::findings::{Comparison, Leading, Level, Stop};
 
     fn kind(shares: &[f64]) -> Kind {
         let part = |share: &f64| Part {
@@ -266,6 +269,15 @@ mod tests {
             Choice::Compared(against) => against.answer.kind().name(),
             Choice::NotCompared { .. } => "not compared",
         }
+    }
+
+    #[test]
+    fn advice_reaches_no_further_than_the_cells_that_it_rests_on() {
+        let Cell::Compared(found) = cell(Verdict::Same, 0.99, 1.01) else { panic!("it is compared") };
+        let stop = Stop::from_periods(9, 10, None).unwrap();
+        let stopped = Cell::Compared(Box::new(Comparison { reach: Reach::Stopped(stop), ..*found }));
+        let Choice::Compared(against) = of(&[1.0], &[stopped]) else { panic!("it is compared") };
+        assert_eq!((against.answer.kind().name(), against.answer.stop()), ("same", Some(stop)));
     }
 
     #[test]

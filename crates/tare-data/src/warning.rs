@@ -76,7 +76,7 @@ pub enum Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limited {
-    /// Those that may be used, or as many as a quota amounts to.
+    /// Processors that may be used, or as many as a quota amounts to.
     Processors,
     /// Bytes.
     Memory,

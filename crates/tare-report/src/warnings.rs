@@ -26,9 +26,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::CanaryOutside { ratio } => canary(*ratio, language),
         Warning::CarriesOver { ratio } => carried_over(*ratio, language),
         Warning::ClockDisagrees { parts_per_million } => clocks(*parts_per_million, language),
-        Warning::CoarseClock { step_ns } => {
-            say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
-        }
+        Warning::CoarseClock { step_ns } => coarse_clock(*step_ns, language),
         Warning::RoundsRepeated { repeated, kept } => repeated_rounds(*repeated, *kept, language),
         Warning::TrialsFailed { failed, of } => {
             say!(language, "{failed} of {trials} failed", failed = failed, trials = trials(*of as usize))
@@ -82,6 +80,10 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
     }
+}
+
+fn coarse_clock(step_ns: u64, language: Language) -> String {
+    say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
 }
 
 fn throttled(share: f64, factor: Option<f64>, language: Language) -> String {

@@ -83,7 +83,7 @@ fn no_answer_of_an_environment_that_its_own_limit_stopped_is_plain() {
     let warned: Vec<&str> = ENVIRONMENTS.iter().map(|(name, ..)| name).filter(is_warned).copied().collect();
     assert_eq!(warned, ["slow", "fast", "alike", "nearly"]);
 
-    // The same limit stops the baseline.
+    // A limit that the baseline has as well.
     session.limits.extend(count_periods("native", ":/alike/", 94));
     let findings = compute_findings(&session, &Options::default());
     let alike = findings.subjects.iter().position(|subject| subject == "alike").unwrap();

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use tare_analysis::advice::{Advice, Against, Choice, OfKind, OfPart, Unjudged};
-use tare_analysis::findings::{Findings, Kind};
+use tare_analysis::findings::{Answer, Findings, Kind};
 use tare_data::session::Session;
 
 use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
@@ -114,24 +114,34 @@ fn cell(advice: &Advice, kind: &OfKind, choice: &Choice, notes: &mut Notes) -> G
 /// Describes an environment's standing in a sentence: `gvisor is as good as native for number crunching; slower for git.`
 fn describe_standing(advice: &Advice, at: usize) -> String {
     let (name, baseline) = (clean_text(&advice.environments[at]), clean_text(&advice.baseline));
-    let list = |wanted: fn(Kind) -> bool| {
-        let is_wanted = |kind: &&OfKind| match &kind.choices[at] {
-            Choice::Compared(against) => wanted(against.answer.kind()),
-            Choice::NotCompared { .. } => wanted(Kind::None),
+    let list = |wanted: &dyn Fn(Option<Answer>) -> bool| {
+        let answer = |kind: &OfKind| match &kind.choices[at] {
+            Choice::Compared(against) => Some(against.answer),
+            Choice::NotCompared { .. } => None,
         };
-        let titles: Vec<String> =
-            advice.kinds.iter().filter(is_wanted).map(|kind| clean_text(&kind.title)).collect();
+        let titles: Vec<String> = advice
+            .kinds
+            .iter()
+            .filter(|kind| wanted(answer(kind)))
+            .map(|kind| clean_text(&kind.title))
+            .collect();
         titles
     };
-    let as_good = list(|kind| matches!(kind, Kind::Same | Kind::Faster));
+    let is_slower = |answer: Option<Answer>| answer.is_some_and(|answer| answer.kind().is_slower());
+    // Work that a limit stops once it lasts is not as good, whatever short operations cost.
+    let is_as_good = |answer: Option<Answer>| {
+        let is_quick = |answer: Answer| matches!(answer.kind(), Kind::Same | Kind::Faster);
+        answer.is_some_and(|answer| is_quick(answer) && answer.stop().is_none())
+    };
+    let as_good = list(&is_as_good);
     if as_good.len() == advice.kinds.len() {
         return format!("{name} is as good as {baseline} for everything here.");
     }
     let clauses = [
         (format!("as good as {baseline} for"), as_good),
-        ("slower for".to_owned(), list(Kind::is_slower)),
-        ("not decided for".to_owned(), list(|kind| matches!(kind, Kind::AtMost | Kind::NotSure))),
-        ("not compared for".to_owned(), list(|kind| kind == Kind::None)),
+        ("slower for".to_owned(), list(&is_slower)),
+        ("not decided for".to_owned(), list(&|a| a.is_some() && !is_as_good(a) && !is_slower(a))),
+        ("not compared for".to_owned(), list(&|answer| answer.is_none())),
     ];
     let clauses = clauses.into_iter().filter(|(_, titles)| !titles.is_empty());
     let clauses: Vec<String> =

@@ -241,7 +241,8 @@ pub(crate) fn difference_is_found(findings: &Findings, command: &Explained, bill
 
 /// Checks if typical and mean costs are known to be the same.
 fn is_same(comparison: &Comparison) -> bool {
-    comparison.answer().kind() == Kind::Same && comparison.answer().why().is_none()
+    let answer = comparison.answer();
+    answer.kind() == Kind::Same && answer.why().is_none() && answer.stop().is_none()
 }
 
 fn has_interval(comparison: &Comparison) -> bool {
