@@ -176,7 +176,7 @@ fn confirm(rows: &mut [JoinedRow]) {
             .collect();
         let p: Vec<f64> = family.iter().map(|slowdown| slowdown.p).collect();
         for (slowdown, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
-            if !kept && slowdown.verdict.side().is_some() {
+            if !kept && slowdown.verdict.trend().is_some() {
                 slowdown.verdict = slowdown.verdict.to_unconfirmed();
                 slowdown.answer = answer(slowdown.verdict, slowdown.interval);
             }

@@ -21,7 +21,7 @@ pub mod verdict;
 pub use answer::{Answer, Kind, Why};
 pub use interval::{Interval, Position};
 pub use reach::{Reach, Stop};
-pub use verdict::{Side, Verdict};
+pub use verdict::{Trend, Verdict};
 
 /// Findings of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tare_data::session::{Session, Target};
+use tare_data::session::{Session, Side};
 
-use crate::findings::{Comparison, Findings, Kind, Side};
+use crate::findings::{Comparison, Findings, Kind, Trend};
 use crate::statistics::binomial::share_interval;
 
 /// Findings of a session on one share by which an environment worked longer; at a share of 0 any difference
@@ -48,7 +48,7 @@ impl Proportion {
 /// Counts the findings on each cost put into a session, the smallest first; empty where no environment was
 /// slower on purpose.
 pub fn count_injected_findings(session: &Session, findings: &Findings) -> Vec<Injected> {
-    let of_share = |target: &Target| {
+    let of_share = |target: &Side| {
         Some((findings.subjects.iter().position(|name| *name == target.name)?, target.slower_share()?))
     };
     let targets = session.plan.targets.iter().filter_map(of_share);
@@ -65,7 +65,7 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
     let proportion = |holds: &dyn Fn(&Comparison) -> bool| {
         Proportion::of(cells.iter().filter(|(_, comparison)| holds(comparison)).count(), cells.len())
     };
-    let says_slower = |comparison: &Comparison| comparison.verdict.side() == Some(Side::Slower);
+    let says_slower = |comparison: &Comparison| comparison.verdict.trend() == Some(Trend::Slower);
     let found = cells.iter().filter(|(_, comparison)| says_slower(comparison));
     let mut seconds: Vec<f64> =
         found.map(|(case, comparison)| seconds(session, findings, case, at, comparison)).collect();
@@ -77,7 +77,7 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
         share,
         cells: cells.len(),
         slower: proportion(&says_slower),
-        faster: proportion(&|comparison| comparison.verdict.side() == Some(Side::Faster)),
+        faster: proportion(&|comparison| comparison.verdict.trend() == Some(Trend::Faster)),
         covered: proportion(&|comparison| comparison.interval.contains(truth)),
         seconds: seconds.get(seconds.len() / 2).copied(),
         answers: answers.into_iter().filter(|(_, count)| *count > 0).collect(),

@@ -3,7 +3,7 @@
 use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::session::identity::Identity;
-use tare_data::session::{PlannedCase, Planted, Role, Session, Target};
+use tare_data::session::{PlannedCase, Planted, Role, Session, Side};
 use tare_probes::find_probe;
 use tare_probes::probe::Size;
 
@@ -85,7 +85,7 @@ const PLANTED_IN: &str = "ipc.pipe";
 pub fn make_front_page() -> Session {
     let target = |name: &str, specification: &str, about: &str, role| {
         let specification = specification.parse().unwrap_or_else(|_| unreachable!("a known form"));
-        (Target { specification, short_description: about.into(), ..make_target(name) }, role)
+        (Side { specification, short_description: about.into(), ..make_target(name) }, role)
     };
     let targets = cast_targets([
         target("native", "native", "the host itself", Role::Baseline),

@@ -7,7 +7,7 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Ending, Header, Plan, PlannedCase, Role, Session, Sides, Target, TargetFacts};
+use tare_data::session::{Ending, Header, Plan, PlannedCase, Role, Session, Side, Sides, TargetFacts};
 use tare_data::unit::{Direction, Unit};
 
 /// ln 1.02.
@@ -57,12 +57,12 @@ pub fn make_timed_case(probe: &str) -> PlannedCase {
 }
 
 /// Makes an environment whose provider has its name.
-pub(crate) fn make_target(name: &str) -> Target {
-    Target::new(name, Specification::from_provider(name))
+pub(crate) fn make_target(name: &str) -> Side {
+    Side::new(name, Specification::from_provider(name))
 }
 
 /// Makes the sides of a session from environments and what each is measured for, the baseline first. A control repeats the baseline.
-pub fn cast_targets(targets: impl IntoIterator<Item = (Target, Role)>) -> Sides {
+pub fn cast_targets(targets: impl IntoIterator<Item = (Side, Role)>) -> Sides {
     let mut sides = Sides::default();
     for (target, role) in targets {
         match role {
@@ -86,8 +86,8 @@ pub fn make_sides<N: AsRef<str>>(targets: impl IntoIterator<Item = (N, Role)>) -
 /// Renames the sides of a session, in their order, wherever they stand in its plan.
 pub fn rename_sides(sides: &mut Sides, names: impl IntoIterator<Item = String>) {
     let named = sides.iter().enumerate().zip(names);
-    let named: Vec<(Target, Role)> =
-        named.map(|((at, side), name)| (Target { name, ..side.clone() }, sides.role(at))).collect();
+    let named: Vec<(Side, Role)> =
+        named.map(|((at, side), name)| (Side { name, ..side.clone() }, sides.role(at))).collect();
     *sides = cast_targets(named);
 }
 
@@ -119,7 +119,7 @@ pub fn make_plan(targets: Sides, cases: Vec<PlannedCase>, looks: Vec<u32>) -> Pl
 
 /// Makes a complete session of a plan, without trials; every environment has a place of its own.
 pub fn make_session(plan: Plan) -> Session {
-    let fact = |target: &Target| TargetFacts {
+    let fact = |target: &Side| TargetFacts {
         target: target.name.clone(),
         inside: Facts::default(),
         outside: Facts::default(),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use tare_data::names::USER;
 use tare_data::session::demand::{Counted, Demand, Work};
-use tare_data::session::{PINNED, Role, Session, Target};
+use tare_data::session::{PINNED, Role, Session, Side};
 
 use self::prices::{Price, Prices};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -101,7 +101,7 @@ pub fn compute_charges(session: &Session) -> Vec<Charged> {
     let Some(baseline) = session.baseline() else { return Vec::new() };
     let of_baseline = Prices::from_session(session, &baseline.name);
     let subjects = session.plan.targets.of_role(Role::Subject);
-    let charged = |target: &Target| {
+    let charged = |target: &Side| {
         let charge = |(work, price): (&Work, &Price)| {
             let baseline = of_baseline.0.get(work)?;
             let here = |value: f64| unit(*work, baseline, value)[1];
@@ -133,7 +133,7 @@ pub fn compute_bills(session: &Session, prices: &Session) -> Vec<Explained> {
     let of_baseline = Prices::from_session(prices, &priced);
     let is_pinned = prices.header.host.get(PINNED).is_some();
     let targets = prices.plan.targets.of_role(Role::Subject);
-    let subjects: Vec<(&Target, Prices)> =
+    let subjects: Vec<(&Side, Prices)> =
         targets.map(|target| (target, Prices::from_session(prices, &target.name))).collect();
     let commands = session.plan.cases.iter().filter(|case| case.case.probe.starts_with(USER));
     let counted = commands.filter_map(|case| Some((case, session.plan.demands.get(&case.id)?)));
@@ -152,7 +152,7 @@ pub fn compute_bills(session: &Session, prices: &Session) -> Vec<Explained> {
                 }
                 _ => 1.0,
             };
-            let bill = |(target, prices): &(&Target, Prices)| {
+            let bill = |(target, prices): &(&Side, Prices)| {
                 let here_ns = value(&target.name, "time");
                 let delaying = if target.serving.one_at_a_time { 1.0 } else { overlap };
                 let beside = if is_pinned { target.serving.beside_pinned } else { target.serving.beside };
@@ -213,7 +213,7 @@ fn line(work: Work, delaying: f64, (baseline, here): (&Price, &Price), amount: f
 fn bill(
     demand: &Demand,
     (baseline, here): (&Prices, &Prices),
-    (target, (baseline_ns, here_ns), delaying, beside): (&Target, (Option<f64>, Option<f64>), f64, f64),
+    (target, (baseline_ns, here_ns), delaying, beside): (&Side, (Option<f64>, Option<f64>), f64, f64),
 ) -> Option<Bill> {
     let (mut lines, mut unpriced) = (Vec::new(), Vec::new());
     let mut starts: BTreeSet<u32> = BTreeSet::new();

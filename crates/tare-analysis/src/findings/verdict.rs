@@ -54,7 +54,7 @@ verdicts! {
 
 /// A direction that is borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum Trend {
     Slower,
     Faster,
 }
@@ -81,10 +81,10 @@ impl Verdict {
     }
 
     /// Returns the direction that it claims, by whatever size; none where the difference is not confirmed.
-    pub fn side(self) -> Option<Side> {
+    pub fn trend(self) -> Option<Trend> {
         match self {
-            Verdict::Slower | Verdict::SlightlySlower | Verdict::SlowerUnclear => Some(Side::Slower),
-            Verdict::Faster | Verdict::SlightlyFaster | Verdict::FasterUnclear => Some(Side::Faster),
+            Verdict::Slower | Verdict::SlightlySlower | Verdict::SlowerUnclear => Some(Trend::Slower),
+            Verdict::Faster | Verdict::SlightlyFaster | Verdict::FasterUnclear => Some(Trend::Faster),
             Verdict::SlowerInFewStarts
             | Verdict::SlowerUnconfirmed
             | Verdict::FasterInFewStarts

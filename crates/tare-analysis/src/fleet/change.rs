@@ -120,7 +120,7 @@ fn confirm(changes: &mut [FleetChange]) {
     let p: Vec<f64> = family.iter().map(|changed| changed.p).collect();
     for (changed, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
         let verdict = judge(changed.interval, changed.margin);
-        if !kept && verdict.side().is_some() {
+        if !kept && verdict.trend().is_some() {
             changed.answer = Answer::from_verdict(verdict.to_unconfirmed(), changed.interval, changed.margin);
         }
     }

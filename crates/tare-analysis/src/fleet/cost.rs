@@ -171,7 +171,7 @@ fn confirm(costs: &mut [LayerCost]) {
     let mut family: Vec<&mut FleetCost> = costs.iter_mut().filter_map(|cost| cost.fleet.as_mut()).collect();
     let p: Vec<f64> = family.iter().map(|cost| cost.p).collect();
     for (cost, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
-        if !kept && cost.verdict.side().is_some() {
+        if !kept && cost.verdict.trend().is_some() {
             cost.verdict = cost.verdict.to_unconfirmed();
         }
     }

@@ -6,7 +6,7 @@ use tare_data::facts::keys::{KERNEL_NAME, KERNEL_RELEASE, MOUNT_TYPE};
 use tare_data::names::parse_size;
 use tare_data::peer::PeerKind;
 use tare_data::session::specification::NATIVE;
-use tare_data::session::{PlannedCase, Role, Session, Target, TargetFacts};
+use tare_data::session::{PlannedCase, Role, Session, Side, TargetFacts};
 
 use super::{EnvironmentKind, Subject};
 use crate::findings::{Cell, Comparison, Level, Missing, OwnValue, Row};
@@ -23,7 +23,7 @@ pub(super) struct Measured<'s> {
 
 /// An environment and the kind that it corresponds to.
 struct Standing<'a> {
-    target: &'a Target,
+    target: &'a Side,
     kind: Option<EnvironmentKind>,
 }
 
@@ -201,7 +201,7 @@ fn is_same_value(value: &str, wanted: &str) -> bool {
     value == wanted || parse_size(value).is_some_and(|size| parse_size(wanted) == Some(size))
 }
 
-fn facts_of<'s>(session: &'s Session, target: &Target) -> Option<&'s TargetFacts> {
+fn facts_of<'s>(session: &'s Session, target: &Side) -> Option<&'s TargetFacts> {
     session.facts.iter().find(|facts| facts.target == target.name)
 }
 
@@ -216,7 +216,7 @@ const PRESETS: [(&str, EnvironmentKind); 5] = [
 
 /// Determines the kind of an environment: presets by their names, a distribution of WSL by its kernel. Native
 /// is Windows if tare runs on it, and WSL if tare runs in that.
-fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
+fn stands_for(target: &Side, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
     // An environment of a preset with options goes by its name and theirs: `wsl2-like-512`.
     let called = |name: &str| {
         target.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn targets_stand_for_what_articles_measured_in() {
         let kind = |name: &str, specification: &str, kernel: &str| {
-            let target = Target::new(name, specification.parse().unwrap());
+            let target = Side::new(name, specification.parse().unwrap());
             let mut facts = TargetFacts {
                 target: name.into(),
                 inside: Default::default(),

@@ -50,7 +50,7 @@ fn settle(
     safe_p: f64,
     nulls: &mut Nulls,
 ) {
-    if judged.verdict.side().is_none() {
+    if judged.verdict.trend().is_none() {
         if let Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts = judged.verdict {
             comparison.needed = Some(needed_to_pass(judged, 0.0, safe_p));
         }
@@ -62,7 +62,7 @@ fn settle(
         comparison.interval = findings::Interval::from_logarithms(shown);
         comparison.verdict = judged.weaken(shown);
     }
-    let is_kept = kept && comparison.verdict.side().is_some();
+    let is_kept = kept && comparison.verdict.trend().is_some();
     if !is_kept {
         comparison.verdict = judged.verdict.to_unconfirmed();
     }

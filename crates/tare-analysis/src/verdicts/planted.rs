@@ -2,7 +2,7 @@
 
 use tare_data::session::{Plan, Role};
 
-use crate::findings::{PlantedCost, Side};
+use crate::findings::{PlantedCost, Trend};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
@@ -25,7 +25,7 @@ pub(crate) fn judge_planted_cost(rows: &[JudgedRow], plan: &Plan, options: &Opti
     });
     let p: Vec<f64> = subjects.map(|judged| judged.p).chain([judgement.p]).collect();
     let kept = if options.strict { select_by_holm(&p, ALPHA) } else { benjamini_hochberg(&p, FALSE_SHARE) };
-    let found = kept.last() == Some(&true) && judgement.verdict.side() == Some(Side::Slower);
+    let found = kept.last() == Some(&true) && judgement.verdict.trend() == Some(Trend::Slower);
     let in_case = row.targets.iter().enumerate().filter(|(target, _)| is_subject(*target));
     let rounds = in_case.filter_map(|(_, judged)| Some(judged.as_ref()?.cell.comparison()?.rounds));
     let most = rounds.max().unwrap_or(0);

@@ -315,10 +315,7 @@ fn environments_are_matched_by_what_was_entered_and_not_by_name() {
         let mut session = session_of(2.0, 1.0);
         let was = session.plan.targets.of_role(Role::Subject).next().unwrap().name.clone();
         session.plan.targets.retain(|side| side.name != was);
-        session
-            .plan
-            .targets
-            .add_subject(tare_data::session::Target::new(name, specification.parse().unwrap()));
+        session.plan.targets.add_subject(tare_data::session::Side::new(name, specification.parse().unwrap()));
         let of_subject = session.trials.iter_mut().filter(|trial| trial.target == was);
         of_subject.for_each(|trial| trial.target = name.to_owned());
         session

@@ -9,7 +9,7 @@ use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::names::Case;
 use tare_data::request::Amount;
 use tare_data::session::specification::NATIVE;
-use tare_data::session::{PlannedCase, Session, Target, Trial};
+use tare_data::session::{PlannedCase, Session, Side, Trial};
 
 /// Probe whose trials are starts, and its figure that ends with the first word of the agent.
 const START: &str = "env.start";
@@ -60,7 +60,7 @@ impl Measured {
             fact("kernel.name"),
             fact("kernel.release").split('-').next().unwrap_or_default()
         );
-        let plain = |target: &&Target| target.specification.options.is_empty();
+        let plain = |target: &&Side| target.specification.options.is_empty();
         let providers: BTreeMap<&str, &str> = session
             .plan
             .targets

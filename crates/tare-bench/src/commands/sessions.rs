@@ -183,7 +183,7 @@ impl Cells {
                 | Verdict::Same
                 | Verdict::Inconclusive => false,
             };
-            let directed = of_chance || verdict.side().is_some();
+            let directed = of_chance || verdict.trend().is_some();
             cells.with(Cells { directed: directed.into(), of_chance: of_chance.into(), all: 1 })
         })
     }

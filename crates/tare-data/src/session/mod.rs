@@ -24,7 +24,7 @@ use self::declared::Declared;
 use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
 use self::limits::LimitCounts;
-pub use self::sides::{Role, SLOWER, Serving, Sides, Target};
+pub use self::sides::{Role, SLOWER, Serving, Side, Sides};
 
 /// Origin of a session: the tool, the machine and the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -318,7 +318,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn baseline(&self) -> Option<&Target> {
+    pub fn baseline(&self) -> Option<&Side> {
         self.plan.targets.of_role(Role::Baseline).next()
     }
 

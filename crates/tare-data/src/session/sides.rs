@@ -11,7 +11,7 @@ pub const SLOWER: &str = "slower";
 
 /// A side of a session: an environment, with a start of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Target {
+pub struct Side {
     /// Unique in the session; heads the environment's columns.
     pub name: String,
     /// The way in: `gvisor?platform=ptrace`.
@@ -51,11 +51,11 @@ impl Serving {
     }
 }
 
-impl Target {
+impl Side {
     /// Makes a target without a description, which serves calls at once.
-    pub fn new(name: impl Into<String>, specification: Specification) -> Target {
+    pub fn new(name: impl Into<String>, specification: Specification) -> Side {
         let (short_description, serving) = (String::new(), Serving::AT_ONCE);
-        Target { name: name.into(), specification, repeats: None, short_description, serving }
+        Side { name: name.into(), specification, repeats: None, short_description, serving }
     }
 
     /// Reads the kind of environment.
@@ -98,7 +98,7 @@ struct Compared {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sides {
     #[serde(rename = "environments")]
-    sides: Vec<Target>,
+    sides: Vec<Side>,
     comparisons: Vec<Compared>,
     /// Name of the side that is slower on purpose.
     #[serde(rename = "planted_environment", default, skip_serializing_if = "Option::is_none")]
@@ -107,12 +107,12 @@ pub struct Sides {
 
 impl Sides {
     /// Begins with a side that nothing is compared with so far.
-    pub fn new(first: Target) -> Sides {
+    pub fn new(first: Side) -> Sides {
         Sides { sides: vec![first], ..Sides::default() }
     }
 
     /// Adds a side that is compared with the first one.
-    pub fn add_subject(&mut self, second: Target) {
+    pub fn add_subject(&mut self, second: Side) {
         if let Some(first) = self.sides.first() {
             self.comparisons.push(Compared { first: first.name.clone(), second: second.name.clone() });
         }
@@ -123,24 +123,24 @@ impl Sides {
     pub fn add_control(&mut self, of: usize) {
         let of = &self.sides[of];
         let name = format!("{} again", of.name);
-        self.sides.push(Target { name, repeats: Some(of.name.clone()), ..of.clone() });
+        self.sides.push(Side { name, repeats: Some(of.name.clone()), ..of.clone() });
     }
 
     /// Adds a side that is slower on purpose than the first one.
-    pub fn add_planted(&mut self, planted: Target) {
+    pub fn add_planted(&mut self, planted: Side) {
         self.planted = Some(planted.name.clone());
         self.sides.push(planted);
     }
 
     /// Takes out the side that is slower on purpose, where there is one.
-    pub fn take_planted(&mut self) -> Option<Target> {
+    pub fn take_planted(&mut self) -> Option<Side> {
         let name = self.planted.take()?;
         let at = self.sides.iter().position(|side| side.name == name)?;
         Some(self.sides.remove(at))
     }
 
     /// Leaves out sides, with their controls and comparisons.
-    pub fn retain(&mut self, mut keeps: impl FnMut(&Target) -> bool) {
+    pub fn retain(&mut self, mut keeps: impl FnMut(&Side) -> bool) {
         let gone: Vec<String> =
             self.sides.extract_if(.., |side| !keeps(side)).map(|side| side.name).collect();
         let is_gone = |name: &String| gone.contains(name);
@@ -165,7 +165,7 @@ impl Sides {
     }
 
     /// Lists the sides with a role.
-    pub fn of_role(&self, role: Role) -> impl Iterator<Item = &Target> + Clone {
+    pub fn of_role(&self, role: Role) -> impl Iterator<Item = &Side> + Clone {
         self.list_role(role).map(|at| &self.sides[at])
     }
 
@@ -206,15 +206,15 @@ impl Sides {
 }
 
 impl Deref for Sides {
-    type Target = [Target];
+    type Target = [Side];
 
-    fn deref(&self) -> &[Target] {
+    fn deref(&self) -> &[Side] {
         &self.sides
     }
 }
 
 impl DerefMut for Sides {
-    fn deref_mut(&mut self) -> &mut [Target] {
+    fn deref_mut(&mut self) -> &mut [Side] {
         &mut self.sides
     }
 }
@@ -223,8 +223,8 @@ impl DerefMut for Sides {
 mod tests {
     use super::*;
 
-    fn side(name: &str) -> Target {
-        Target::new(name, Specification::from_provider(name))
+    fn side(name: &str) -> Side {
+        Side::new(name, Specification::from_provider(name))
     }
 
     fn three() -> Sides {

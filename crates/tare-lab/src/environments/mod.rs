@@ -124,7 +124,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::session::Target;
+    use tare_data::session::Side;
 
     use super::*;
     use crate::error::ErrorKind;
@@ -163,7 +163,7 @@ mod tests {
             }
         }
         let targets = ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"]
-            .map(|text| Target::new(String::new(), parse_environment(text).unwrap().specification));
+            .map(|text| Side::new(String::new(), parse_environment(text).unwrap().specification));
         assert_eq!(targets.map(|target| target.slower_share()), [Some(0.05), Some(0.005), None]);
     }
 

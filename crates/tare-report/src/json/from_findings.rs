@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tare_data::facts::keys::OUTSIDE_IMAGE_DIRECT;
 
 use tare_analysis::findings::{self, Family, Findings, Interval};
-use tare_data::session::{PlannedCase, Session, Target};
+use tare_data::session::{PlannedCase, Session, Side};
 
 use super::fields::*;
 use super::{SCHEMA, VERSION};
@@ -83,7 +83,7 @@ fn planned(session: &Session, at: usize, language: Language) -> PlannedTarget<'_
 }
 
 /// Finds out if the disk of a guest bypassed the page cache of its host; none where it has no disk of its own.
-fn find_disk(session: &Session, target: &Target) -> Option<bool> {
+fn find_disk(session: &Session, target: &Side) -> Option<bool> {
     let facts = session.facts.iter().find(|facts| facts.target == target.name)?;
     facts.places.values().find_map(|place| place.get(OUTSIDE_IMAGE_DIRECT)).map(|is| is == "yes")
 }

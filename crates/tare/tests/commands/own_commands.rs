@@ -371,7 +371,7 @@ fn a_command_works_in_the_users_files_where_no_namespace_may_be_made() {
     restricted.args(tare.get_args()).envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
     restricted.current_dir(program.path("."));
     let said = Said::from_output(restricted.output().unwrap());
-    assert!(said.err.contains("what commands write in native, landlock stays"), "{said:?}");
+    assert!(said.err.contains("files that commands write in native, landlock stay"), "{said:?}");
     let compared = said.parse_json()["rows"][0]["cells"][0]["answer"].clone();
     assert_eq!((said.code, compared), (Some(0), Value::from("not_sure")));
     assert!(fs::read_to_string(program.path("written")).unwrap().lines().count() >= 4, "each run wrote");

@@ -98,7 +98,7 @@ fn count(lasting: Lasting, trial: f64) -> Counts {
         let d = differences(lasting, trial, ROUNDS, seed);
         let judged = raced(&d, &mut nulls);
         counts.held += share(judged.interval.contains(0.0));
-        counts.directions += share(judged.verdict.side().is_some());
+        counts.directions += share(judged.verdict.trend().is_some());
         counts.decided += share(judged.verdict.is_settled());
         counts.in_blocks += share(judged.has_blocks());
         counts.rounds += f64::from(judged.reached) / SESSIONS as f64;
@@ -183,7 +183,7 @@ fn states_are_found_where_a_cell_was_measured_more_often_at_first() {
     let count =
         |all: &[Judgement], is: fn(&Judgement) -> bool| all.iter().filter(|judged| is(judged)).count();
     for lasting_s in [2.0, 5.0, 8.0] {
-        let directions = count(&judge(Some(lasting_s)), |judged| judged.verdict.side().is_some());
+        let directions = count(&judge(Some(lasting_s)), |judged| judged.verdict.trend().is_some());
         println!("states of {lasting_s} s: {directions} of {sessions} have a direction");
         assert!(directions as f64 / sessions as f64 <= most_false(sessions), "{lasting_s} s: {directions}");
     }

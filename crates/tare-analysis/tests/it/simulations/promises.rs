@@ -140,7 +140,7 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
         let found = compute_findings(&session, &Options::default());
         let cell = first(&found);
         let holds = |cell: &Comparison| cell.interval.contains(truth);
-        counts.directions += share(cell.verdict.side().is_some());
+        counts.directions += share(cell.verdict.trend().is_some());
         counts.held += share(holds(cell));
         counts.decided += share(cell.verdict.is_settled());
         counts.rounds += f64::from(cell.rounds) / SESSIONS as f64;
@@ -216,7 +216,7 @@ fn an_environment_that_rests_keeps_its_promises() {
                 &Options::default(),
             );
             let cell = expect_comparison(&found.rows[0].cells[1]);
-            directions += f64::from(u8::from(cell.verdict.side().is_some())) / SESSIONS as f64;
+            directions += f64::from(u8::from(cell.verdict.trend().is_some())) / SESSIONS as f64;
             held += f64::from(u8::from(cell.interval.contains(1.0))) / SESSIONS as f64;
             decided += f64::from(u8::from(cell.verdict.is_settled())) / SESSIONS as f64;
         }
@@ -326,7 +326,7 @@ fn of_the_intervals_of_directions_at_most_one_in_twenty_misses() {
         let found = compute_findings(&session, &Options::default());
         let cells = found.rows.iter().map(|row| expect_comparison(&row.cells[0]));
         let directions: Vec<_> =
-            cells.filter(|cell| cell.verdict.side().is_some() && cell.p < 0.05).collect();
+            cells.filter(|cell| cell.verdict.trend().is_some() && cell.p < 0.05).collect();
         let misses =
             |holds: fn(&Comparison) -> bool| directions.iter().filter(|cell| !holds(cell)).count() as f64;
         let all = directions.len().max(1) as f64;
@@ -399,7 +399,7 @@ fn the_smallest_effect_of_a_cell_is_found_four_times_in_five() {
         // Rounds that are alike by chance leave too few blocks.
         let Some(smallest) = run(1.0, seed).smallest else { continue };
         all += 1.0;
-        differs += f64::from(u8::from(run(smallest.differs, seed + SESSIONS).verdict.side().is_some()));
+        differs += f64::from(u8::from(run(smallest.differs, seed + SESSIONS).verdict.trend().is_some()));
         slower += f64::from(u8::from(run(smallest.slower, seed + SESSIONS).verdict == Verdict::Slower));
     }
     let (differs, slower) = (differs / all, slower / all);
@@ -423,10 +423,10 @@ fn two_kinds_of_start_hide_no_cost() {
             }
             let cell = first(&compute_findings(&session, &Options::default())).clone();
             if cost > 1.0 {
-                found += u32::from(cell.verdict.side().is_some());
+                found += u32::from(cell.verdict.trend().is_some());
                 by_signs += u32::from(low(cell.signs) > 1.0);
             } else {
-                false_directions += u32::from(cell.verdict.side().is_some());
+                false_directions += u32::from(cell.verdict.trend().is_some());
             }
         }
     }

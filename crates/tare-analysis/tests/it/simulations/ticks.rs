@@ -53,8 +53,8 @@ fn an_interval_holds_the_truth_by_a_clock_that_ticks() {
             let cells: Vec<_> = (0..SESSIONS).map(|seed| run_session(seed, cost, step_ns, true)).collect();
             let held = cells.iter().filter(|cell| cell.interval.contains(cost)).count() as f64;
             assert!(held >= (1.0 - most_false(SESSIONS)) * SESSIONS as f64, "{step_ns} ns, {cost}: {held}");
-            let false_words = cells.iter().filter(|cell| match cell.verdict.side() {
-                Some(side) => (side == tare_analysis::findings::Side::Slower) != (cost > 1.0),
+            let false_words = cells.iter().filter(|cell| match cell.verdict.trend() {
+                Some(side) => (side == tare_analysis::findings::Trend::Slower) != (cost > 1.0),
                 None => cell.verdict == Verdict::Same && cost > 1.02,
             });
             assert!(

@@ -114,10 +114,10 @@ fn what_stalls_is_never_the_same_and_what_does_not_still_is() {
         for seed in 0..SESSIONS {
             let judged = raced(&costs(noise, 90, seed), &mut nulls);
             let share = |is: bool| f64::from(u8::from(is)) / SESSIONS as f64;
-            same += share(judged.verdict.is_settled() && judged.verdict.side().is_none());
+            same += share(judged.verdict.is_settled() && judged.verdict.trend().is_none());
             typically += share(judged.typical.is_settled());
             let is_faster = judged.interval.high < 0.0;
-            directions += share(judged.verdict.side().is_some() && (!stalls || is_faster));
+            directions += share(judged.verdict.trend().is_some() && (!stalls || is_faster));
             held += share(judged.interval.contains(centre));
         }
         println!(

@@ -2,7 +2,7 @@
 
 use tare_data::failure::Failure;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Role, Sides, Target};
+use tare_data::session::{Role, Side, Sides};
 
 use crate::provider::SHARES_FILES;
 use crate::session::arena::Arena;
@@ -67,7 +67,7 @@ pub fn bring_up(
     arena: &mut dyn Arena,
     goes_on: &mut dyn FnMut(&str, u32) -> bool,
 ) -> Vec<BringUp> {
-    let of = |target: &Target| {
+    let of = |target: &Side| {
         let (name, specification) = (target.name.clone(), target.specification.clone());
         let times_ns = Vec::new();
         BringUp { name, specification, times_ns, proof: None, failure: None, shares_files: false }

@@ -9,7 +9,7 @@ use tare_data::batch::Batch;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
-use tare_data::session::Target;
+use tare_data::session::Side;
 use tare_data::session::limits::GroupCounts;
 use tare_probes::harness::affinity::list_allowed_processors;
 use tare_probes::harness::interference::Watch;
@@ -34,7 +34,7 @@ use crate::session::enter::calling::run_calls;
 use crate::session::enter::carrying::carry_files;
 use crate::session::enter::describing::describe_environment;
 use crate::session::enter::placing::{as_own, divide};
-use crate::session::enter::targets::Resolved;
+use crate::session::enter::sides::Resolved;
 use crate::session::enter::{Entered, PATIENCE, enter_environment};
 use crate::session::link::allowance::{Allowance, Left};
 use crate::session::link::listening::{Expected, Greeting, Listening, await_first_frame, fresh_nonce};
@@ -260,7 +260,7 @@ impl<'a> LiveArena<'a> {
 
     /// Enters an environment, and waits for nothing.
     fn launch(&mut self, index: usize) -> Result<Launched<'a>, Failure> {
-        let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
+        let Resolved { target: Side { specification, .. }, ready } = &self.targets[index].resolved;
         let began = Instant::now();
         let entered = enter_environment(specification, ready, (self.workspace, index));
         let mut entered = entered.map_err(|error| self.died(error))?;

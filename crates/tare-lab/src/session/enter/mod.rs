@@ -8,7 +8,7 @@ pub mod carrying;
 mod describing;
 pub(crate) mod live;
 mod placing;
-pub(crate) mod targets;
+pub(crate) mod sides;
 #[cfg(unix)]
 mod turns;
 

@@ -98,7 +98,7 @@ impl Paces {
 mod tests {
     use super::*;
     use crate::environments;
-    use crate::session::enter::targets::default_subjects;
+    use crate::session::enter::sides::default_subjects;
     use crate::study::Study;
 
     /// Providers of default subjects that no table has, because the machine of the table does not run them.

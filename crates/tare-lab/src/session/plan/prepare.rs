@@ -6,7 +6,7 @@ use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
 use tare_data::session::demand::Counted;
-use tare_data::session::{Inside, Plan, Planted, Role, Session, Sides, Target, TargetFacts};
+use tare_data::session::{Inside, Plan, Planted, Role, Session, Side, Sides, TargetFacts};
 use tare_probes::descriptions::USER_COMMAND;
 use tare_record::{Entry, Writer};
 
@@ -248,7 +248,7 @@ fn make_room(
 
 /// Enters the planted environment, which nothing is lost without.
 fn enter_planted(
-    target: &Target,
+    target: &Side,
     index: usize,
     arena: &mut dyn Arena,
     writer: &mut Writer,
@@ -267,7 +267,7 @@ fn enter_planted(
     Ok(entered)
 }
 
-fn facts_of(target: &Target, started: &Started) -> Entry {
+fn facts_of(target: &Side, started: &Started) -> Entry {
     Entry::Facts(TargetFacts {
         target: target.name.clone(),
         inside: started.inside.clone(),
@@ -300,7 +300,7 @@ fn leave_out_slow(
 }
 
 /// Warns of environments for whose verdicts the budget has too few starts.
-fn note_few_starts(targets: &[Target], starts: &[Start], left_s: f64, observer: &mut dyn Observer) {
+fn note_few_starts(targets: &[Side], starts: &[Start], left_s: f64, observer: &mut dyn Observer) {
     for (target, starts) in short_of_starts(starts, left_s) {
         observer.observe_event(Event::Note(describe_few_starts(&targets[target].name, starts)));
     }

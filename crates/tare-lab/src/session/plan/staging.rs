@@ -3,7 +3,7 @@
 use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::session::{Role, Sides, Target};
+use tare_data::session::{Role, Side, Sides};
 
 use crate::environments::PROVIDERS;
 use crate::session::plan::budget::{LEAST_SCALE, add_up_trials};
@@ -59,7 +59,7 @@ pub(crate) fn find_left_out(
     let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
     let is_measured = |at: &usize| targets.role(*at) == Role::Subject && trials_s[*at] > 0.0;
     let mut subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
-    let stays = |target: &Target| {
+    let stays = |target: &Side| {
         PROVIDERS.iter().any(|provider| provider.by_default.stays && provider.name == target.provider())
     };
     subjects.sort_by_key(|at| !stays(&targets[*at]));

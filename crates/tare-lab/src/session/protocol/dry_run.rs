@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tare_data::names::Case;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Role, Sides, Target};
+use tare_data::session::{Role, Side, Sides};
 use tare_data::shell::quote_word;
 use tare_record::read_session;
 
@@ -19,7 +19,7 @@ use crate::owned::PREFIX;
 use crate::ownership::workspace::Setting;
 use crate::provider::footprint::Footprint;
 use crate::provider::root::{Inside, RootFolder};
-use crate::session::enter::targets::{MOST_DEFAULT, add_controls, default_subjects, name_sides};
+use crate::session::enter::sides::{MOST_DEFAULT, add_controls, default_subjects, name_sides};
 use crate::session::peers::Peers;
 use crate::session::plan::paces::Paces;
 use crate::session::protocol::begun::list_commands;
@@ -155,7 +155,7 @@ impl DryRun {
 
     fn environment(
         &mut self,
-        target: &Target,
+        target: &Side,
         [condition, again]: [&str; 2],
         programs: &Programs,
     ) -> Result<(), LabError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::asked::{Request, Until};
 use crate::error::LabError;
 use crate::platform;
-use crate::session::enter::targets::{MOST_DEFAULT, name_sides};
+use crate::session::enter::sides::{MOST_DEFAULT, name_sides};
 use crate::session::plan::prepare::CONTROL_EVERY;
 use crate::storage::places::Wanted;
 

@@ -36,7 +36,7 @@ use crate::provider::root::RootFolder;
 use crate::session::arena::Arena;
 use crate::session::enter::bring_up::{self, BringUp, Starts};
 use crate::session::enter::live::LiveArena;
-use crate::session::enter::targets::{
+use crate::session::enter::sides::{
     Cast, WhenNotReady, add_controls, add_planted, default_subjects, every_default_subject,
     keep_first_subjects, name_sides, resolve_sides,
 };
@@ -227,7 +227,7 @@ impl Checked {
     }
 }
 
-/// Names the environments in which commands change this machine's own files, because no layers can be made over them.
+/// Lists the environments in which commands change this machine's own files, because no layers can be made over them.
 fn note_kept_changes(cast: &Cast, observer: &mut dyn Observer) {
     let resolved = cast.list_resolved();
     let keeping = resolved.iter().filter(|of| of.target.repeats.is_none());
@@ -236,7 +236,7 @@ fn note_kept_changes(cast: &Cast, observer: &mut dyn Observer) {
     if let Some((_, reason)) = keeping.first() {
         let names: Vec<&str> = keeping.iter().map(|(name, _)| *name).collect();
         observer.observe_event(Event::Note(format!(
-            "what commands write in {} stays, and the next run finds it: {reason}",
+            "files that commands write in {} stay, and the next run finds them: {reason}",
             names.join(", ")
         )));
     }

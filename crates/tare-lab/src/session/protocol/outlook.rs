@@ -7,7 +7,7 @@ use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::{planned_looks, units_to_leave};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::Amount;
-use tare_data::session::{Role, Sides, Target};
+use tare_data::session::{Role, Side, Sides};
 use tare_probes::descriptions::USER_COMMAND;
 
 use crate::asked::Until;
@@ -117,8 +117,7 @@ impl Outlook {
                 }
             }
         };
-        let is_left_out =
-            |target: &&Target| left_out.iter().any(|out: &Absent| out.environment == target.name);
+        let is_left_out = |target: &&Side| left_out.iter().any(|out: &Absent| out.environment == target.name);
         let shown = targets.iter().filter(|target| target.repeats.is_none() && !is_left_out(target));
         let environments: Vec<String> = shown.map(|target| target.name.clone()).collect();
         Outlook {
@@ -204,7 +203,7 @@ impl<'a> Forecast<'a> {
     /// Estimates the time of entering everything, and of a calibration of each case in all but controls.
     fn estimate_beginning_s(&self) -> f64 {
         let enter_s: f64 = (0..self.targets.len()).map(|at| self.start_s(at)).sum();
-        let is_calibrated = |(target, _): &(&Target, &Result<Pace, Failure>)| target.repeats.is_none();
+        let is_calibrated = |(target, _): &(&Side, &Result<Pace, Failure>)| target.repeats.is_none();
         let calibrated =
             self.cases.iter().flat_map(|case| self.targets.iter().zip(&case.paces).filter(is_calibrated));
         let ns = |pace: &Pace| pace.overhead_ns + pace.operation_ns.max(CALIBRATION_NS);
@@ -267,7 +266,7 @@ mod tests {
 
     use super::*;
     use crate::asked::{Measured, Request};
-    use crate::session::enter::targets::name_sides;
+    use crate::session::enter::sides::name_sides;
     use crate::study::Study;
 
     const TABLE: &str = "machine = 'm'

@@ -1,7 +1,7 @@
 //! A session on one processor, so that the relative placement of its processes is not part of any figure.
 
 use tare_data::facts::Facts;
-use tare_data::session::{PINNED, Session, Target};
+use tare_data::session::{PINNED, Session, Side};
 use tare_probes::harness::affinity;
 
 use crate::asked::Pin;
@@ -9,7 +9,7 @@ use crate::environments;
 use crate::error::{ErrorKind, LabError};
 
 /// Keeps this program, and so whatever it starts, on one processor.
-pub(super) fn pin_program(pin: Pin, targets: &[Target]) -> Result<(), LabError> {
+pub(super) fn pin_program(pin: Pin, targets: &[Side]) -> Result<(), LabError> {
     for target in targets {
         let provider = environments::find_environment(target.specification.clone())?.provider;
         if !provider.descends {
@@ -56,7 +56,7 @@ mod tests {
         for (specification, is_refused) in
             [("docker", true), ("ssh:host", true), ("wsl:Debian", true), ("podman", false), ("gvisor", false)]
         {
-            let target = Target::new(specification, specification.parse().unwrap());
+            let target = Side::new(specification, specification.parse().unwrap());
             // A processor that no machine has, so that nothing is pinned here.
             let refused = pin_program(Pin::Processor(usize::MAX), &[target]).unwrap_err().to_string();
             assert_eq!(refused.contains("--pin does not reach"), is_refused, "{specification}: {refused}");

@@ -9,7 +9,7 @@ use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::order;
 use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::failure::Failure;
-use tare_data::session::{Plan, Role, Session, Target, Trial};
+use tare_data::session::{Plan, Role, Session, Side, Trial};
 
 use crate::session::plan::prepare::{CellIndex, Pilot, start_s};
 use crate::session::plan::starts::Start;
@@ -259,7 +259,7 @@ pub fn measured_round_s(session: &Session, case: usize, rounds: u32) -> f64 {
 /// Describes the environments as a session finds them, with their starts before it was resumed.
 fn states(session: &Session, pilot: &Pilot) -> Vec<TargetState> {
     let next = session.trials.iter().map(|trial| trial.start + 1).max().unwrap_or(0);
-    let state = |target: &Target, started| {
+    let state = |target: &Side, started| {
         let of_target = session.trials.iter().filter(|trial| trial.target == target.name);
         let before: BTreeSet<u32> = of_target.map(|trial| trial.start).collect();
         let start = Start { made: before.len() as u32 + 1, s: start_s(started) };

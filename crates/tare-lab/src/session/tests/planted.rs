@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tare_analysis::Options;
-use tare_data::session::{Session, Target};
+use tare_data::session::{Session, Side};
 use tare_record::read_session;
 
 use super::fake_arena::FakeArena;
@@ -21,7 +21,7 @@ fn measured(subjects: &[f64], planted_cost: f64, noise: f64, budget_s: f64) -> (
     arena.start_ns = vec![1_000_000; ratios.len()];
     let mut targets = targets(subjects.len());
     let specification = "native?slower=5%".parse().unwrap();
-    targets.add_planted(Target::new(PLANTED, specification));
+    targets.add_planted(Side::new(PLANTED, specification));
     let folder = tempfile::tempdir().unwrap();
     let request = PlanRequest { budget_s: Some(budget_s), ..plan_request(targets) };
     let (record, _) = planned(&mut arena, folder.path(), request);

@@ -42,7 +42,7 @@ fn count_directions(lasting_s: f64) -> usize {
             }
         });
         let (record, _) = session(&mut arena, folder.path(), None, Some(BUDGET_S));
-        findings(&record).rows[0].cells[0].comparison().unwrap().verdict.side().is_some()
+        findings(&record).rows[0].cells[0].comparison().unwrap().verdict.trend().is_some()
     };
     (0..SESSIONS).filter(has_direction).count()
 }

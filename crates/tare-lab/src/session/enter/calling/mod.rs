@@ -23,7 +23,7 @@ use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
 use crate::platform::until_ready;
 use crate::provider::{Entrance, Ready, Workspace};
 use crate::session::arena::Outcome;
-use crate::session::enter::targets::Resolved;
+use crate::session::enter::sides::Resolved;
 use crate::study::calls::{self, DIVIDED_CALLS, Parts, WARM_CALLS};
 
 /// Longest time of a call.

@@ -8,7 +8,7 @@ use tare_data::request::TrialRequest;
 
 use crate::ownership::workspace::SessionWorkspace;
 use crate::session::arena::Outcome;
-use crate::session::enter::targets::Resolved;
+use crate::session::enter::sides::Resolved;
 
 /// Gives the reason why no call is measured.
 pub fn run_calls(

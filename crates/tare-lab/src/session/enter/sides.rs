@@ -1,11 +1,11 @@
-//! Targets: the environments of a session, parsed once, and found ready.
+//! Sides: the environments of a session, parsed once, and found ready.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tare_data::facts::Facts;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Role, Sides, Target};
+use tare_data::session::{Role, Side, Sides};
 
 use crate::environments::{self, Named, PROVIDERS, presets};
 use crate::error::{ErrorKind, LabError};
@@ -25,7 +25,7 @@ pub struct Cast {
 impl Cast {
     /// Gives each side what its provider said.
     pub fn list_resolved(&self) -> Vec<Resolved> {
-        let resolved = |target: &Target| {
+        let resolved = |target: &Side| {
             let ready = Rc::clone(self.ready.get(&target.specification)?);
             Some(Resolved { target: target.clone(), ready })
         };
@@ -33,11 +33,11 @@ impl Cast {
     }
 }
 
-/// A target of a session that can be entered.
+/// A side of a session that can be entered.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// Target as in the record.
-    pub target: Target,
+    /// Side as in the record.
+    pub target: Side,
     /// Result of asking its provider, shared by the baseline and its control.
     pub ready: Rc<Ready>,
 }
@@ -80,7 +80,7 @@ pub fn resolve_sides(
 }
 
 /// Makes a `Ready` that cannot be entered, for this reason.
-fn never(target: &Target, not_ready: NotReady) -> Ready {
+fn never(target: &Side, not_ready: NotReady) -> Ready {
     let target = target.clone();
     Ready::new(Facts::default(), move |_| Err(refused(&target, not_ready.clone())))
 }
@@ -102,13 +102,13 @@ pub fn name_sides(baseline: &str, subjects: &[String]) -> Result<Sides, LabError
 }
 
 /// Adds a number to a name that another target has: the same program may be called with other words.
-fn make_distinct_name(name: String, targets: &[Target]) -> String {
+fn make_distinct_name(name: String, targets: &[Side]) -> String {
     let is_free = |name: &String| targets.iter().all(|target| target.name != *name);
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or_default()
 }
 
-fn parse_target(text: &str) -> Result<Target, LabError> {
+fn parse_target(text: &str) -> Result<Side, LabError> {
     let typed: Specification = text.parse()?;
     let preset = presets::find_preset(&typed.provider);
     let Named { specification, provider, .. } = environments::find_environment(typed.clone())?;
@@ -116,7 +116,7 @@ fn parse_target(text: &str) -> Result<Target, LabError> {
     let name = heading(&typed, &provider);
     let short_description =
         preset.map_or(provider.short_description.as_str(), |preset| preset.short_description).to_owned();
-    Ok(Target { name, specification, repeats: None, short_description, serving })
+    Ok(Side { name, specification, repeats: None, short_description, serving })
 }
 
 /// Option with the name of words: a provider that has it takes the words of a launcher as its instance.
@@ -179,7 +179,7 @@ pub fn add_planted(cast: &mut Cast, root: &RootFolder, programs: &Programs) {
     }
     let Some(baseline) = sides.of_role(Role::Baseline).next() else { return };
     let specification = baseline.specification.clone().with_option(SLOWER.key, PLANTED);
-    let planted = Target { name: format!("{} planted", baseline.name), specification, ..baseline.clone() };
+    let planted = Side { name: format!("{} planted", baseline.name), specification, ..baseline.clone() };
     if let Ok(Cast { ready, .. }) =
         resolve_sides(Sides::new(planted.clone()), WhenNotReady::Refuse, root, programs)
     {
@@ -188,7 +188,7 @@ pub fn add_planted(cast: &mut Cast, root: &RootFolder, programs: &Programs) {
     }
 }
 
-fn refused(target: &Target, not_ready: NotReady) -> LabError {
+fn refused(target: &Side, not_ready: NotReady) -> LabError {
     LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", target.specification))
         .with_cause(not_ready.reason)
         .with_hint(not_ready.command.unwrap_or_else(|| "tare check lists what is ready here".to_owned()))
@@ -236,14 +236,14 @@ mod tests {
         resolve_sides(named(subjects), when_not_ready, &RootFolder::Empty, &Programs::default())
     }
 
-    fn layer() -> Target {
-        Target::new("layer", Specification::from_provider("bwrap"))
+    fn layer() -> Side {
+        Side::new("layer", Specification::from_provider("bwrap"))
     }
 
     #[test]
     fn a_preset_heads_its_column_by_its_own_name() {
         let targets = named(&["wsl1-like", "wsl2-like?memory=512", "guest", "qemu"]);
-        let described = |target: &Target| format!("{} = {}", target.name, target.specification);
+        let described = |target: &Side| format!("{} = {}", target.name, target.specification);
         assert_eq!(
             targets[2..].iter().map(described).collect::<Vec<_>>(),
             [
@@ -333,7 +333,7 @@ mod tests {
         let mut cast = resolved(&[], WhenNotReady::Refuse).unwrap();
         add_planted(&mut cast, &RootFolder::Empty, &Programs::default());
         assert_eq!(cast.sides.len(), 2, "nothing is compared");
-        let subject = Target { name: "subject".into(), ..cast.sides[0].clone() };
+        let subject = Side { name: "subject".into(), ..cast.sides[0].clone() };
         cast.sides.add_subject(subject);
         add_planted(&mut cast, &RootFolder::Empty, &Programs::default());
         let resolved = cast.list_resolved();
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn a_record_whose_specification_is_damaged_is_an_error() {
         let specification = serde_json::from_value("native?slower".into()).unwrap();
-        let target = Target { specification, ..layer() };
+        let target = Side { specification, ..layer() };
         let refused =
             resolve_sides(Sides::new(target), WhenNotReady::Gap, &RootFolder::Empty, &Programs::default())
                 .unwrap_err();
