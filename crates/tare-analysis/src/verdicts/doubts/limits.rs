@@ -4,6 +4,10 @@ use tare_data::facts::Facts;
 use tare_data::facts::keys::{CPU_ALLOWED, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES};
 use tare_data::warning::{LimitPair, Limited};
 
+/// Processes that nothing which is measured here comes near: engines of containers allow some thousands unless they are told another
+/// number.
+const MANY_PROCESSES: f64 = 2000.0;
+
 /// Lists the limits in which two environments differ; none where those of either are not known.
 pub(crate) fn list_differences(target: &Facts, baseline: &Facts) -> Vec<LimitPair> {
     let of = [Limited::Processors, Limited::Memory, Limited::Processes];
@@ -24,7 +28,7 @@ fn find_limit(facts: &Facts, limited: Limited) -> Option<f64> {
             [number(CPU_ALLOWED), number(LIMIT_CPU)].into_iter().flatten().min_by(f64::total_cmp)
         }
         Limited::Memory => number(LIMIT_MEMORY),
-        Limited::Processes => number(LIMIT_PROCESSES),
+        Limited::Processes => number(LIMIT_PROCESSES).filter(|limit| *limit < MANY_PROCESSES),
     }
 }
 
@@ -47,6 +51,8 @@ mod tests {
         assert_eq!(list_differences(&limited, &native), expected);
         assert!(list_differences(&native, &facts(&[("cpu.allowed", "2")])).is_empty(), "a quota above all");
         assert!(list_differences(&limited, &Facts::default()).is_empty(), "unknown is not the same as none");
+        let podman = facts(&[("cpu.allowed", "2"), ("limit.cpu", "4"), ("limit.processes", "2048")]);
+        assert!(list_differences(&podman, &native).is_empty(), "more than any probe starts");
         let odd = facts(&[("cpu.allowed", "2"), ("limit.memory", "NaN")]);
         assert!(list_differences(&odd, &native).is_empty());
     }
