@@ -195,6 +195,24 @@ fn what_nodes_can_write_is_opened_by_the_door_alone() {
     }
 }
 
+/// Counts the calls in a piece of code that compute findings.
+fn count_computations(code: &str) -> usize {
+    code.matches("compute_findings(").count() + code.matches("Shown::compute(").count()
+}
+
+#[test]
+fn table_page_exports_gate_and_exit_share_findings_that_are_computed_once() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tare/src");
+    let read = |file: &str| fs::read_to_string(source.join(file)).unwrap();
+    for file in ["commands/run.rs", "commands/report.rs", "outputs.rs", "session_exit.rs"] {
+        let text = read(file);
+        assert_eq!(count_computations(text.split("#[cfg(test)]").next().unwrap()), 0, "{file}");
+    }
+    let functions = read("show/session.rs");
+    let counts: Vec<usize> = functions.split("\npub fn ").map(count_computations).collect();
+    assert!(counts.iter().all(|count| *count <= 1) && counts.iter().sum::<usize>() >= 3, "{counts:?}");
+}
+
 #[test]
 fn the_methods_of_a_type_lie_in_two_files_at_most() {
     none(impls::list_spread_types(&tree()));
