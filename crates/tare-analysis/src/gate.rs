@@ -186,7 +186,7 @@ pub(crate) fn rule_on_interval(interval: Interval, ratio: f64) -> Ruling {
 }
 
 /// Rules on "more than a ratio" where short stretches alone were timed: nothing passes whose work is stopped once it lasts.
-fn rule_within_reach(interval: Interval, ratio: f64, reach: Reach) -> Ruling {
+pub(crate) fn rule_within_reach(interval: Interval, ratio: f64, reach: Reach) -> Ruling {
     match rule_on_interval(interval, ratio) {
         Ruling::Passes if reach.stop().is_some() => Ruling::Undecided,
         ruling => ruling,

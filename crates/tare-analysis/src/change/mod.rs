@@ -21,9 +21,9 @@ pub use self::costs::{Cost, Factor, Value};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::change::sides::compare_costs;
 use crate::findings::sameness::MARGIN;
-use crate::findings::{Answer, Cell, Comparison, Findings, Interval, Missing, Row, Verdict};
+use crate::findings::{Answer, Cell, Comparison, Findings, Interval, Missing, Reach, Row, Verdict};
 use crate::gate::{
-    Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_interval, rule_on_slower,
+    Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_slower, rule_within_reach,
 };
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::verdicts::doubts::ends::{count_ends, explain_other_ends};
@@ -140,7 +140,8 @@ fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
         for ((answer, factor, margin), _) in family.into_iter().zip(kept).filter(|(_, kept)| !kept) {
             let verdict = judge_change(factor, margin);
             if verdict.is_settled() && !verdict.is_within_margin() {
-                *answer = answer_change(Some(factor), verdict.to_unconfirmed(), margin);
+                let reach = answer.reach();
+                *answer = answer_change(Some(factor), verdict.to_unconfirmed(), margin).with_reach(reach);
             }
         }
     }
@@ -219,7 +220,11 @@ fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, 
     }
     if let Some((old, new, factor)) = compare_costs(&old, &new, spread) {
         let verdict = factor.map_or(Verdict::Inconclusive, |factor| judge_change(factor, margin));
-        let answer = answer_change(factor, verdict, margin);
+        // A change of short stretches says nothing of work that a limit stops on either side.
+        let stopped =
+            [&old, &new].into_iter().find_map(|cost| cost.answer.filter(|of| of.reach().stop().is_some()));
+        let reach = stopped.map_or(Reach::Short, Answer::reach);
+        let answer = answer_change(factor, verdict, margin).with_reach(reach);
         return ChangedCell::Compared { old, new, answer, factor };
     }
     let lacking = |side: &Vec<SideRow<'_>>, which: &str| {
@@ -324,9 +329,9 @@ impl ChangedCell {
             (Kind::Missing, _) => Ruling::Passes,
             (Kind::Undecided, _) if ruling == Ruling::Undecided => Ruling::Trips,
             (Kind::Undecided, _) => Ruling::Passes,
-            (Kind::Regressed, Some(ratio)) => {
-                factor.map_or(Ruling::Undecided, |factor| rule_on_interval(factor.interval, ratio))
-            }
+            (Kind::Regressed, Some(ratio)) => factor.map_or(Ruling::Undecided, |factor| {
+                rule_within_reach(factor.interval, ratio, answer.reach())
+            }),
             (Kind::Regressed, None) => ruling,
             // It is about one record only; two say nothing of it.
             (Kind::Slower, _) => Ruling::Missing,

@@ -9,6 +9,7 @@ use tare_analysis::verdicts::judge::judge_pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
+use tare_data::session::limits::{GroupCounts, LimitCounts};
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Session};
 
@@ -336,4 +337,33 @@ fn environments_are_matched_by_what_was_entered_and_not_by_name() {
     let another = compare(&named("wsl2-like", "qemu?share=virtiofs"));
     assert_eq!(names(&another), ["wsl2-like", "wsl2-like (qemu?cache=mmap)"]);
     assert!(another.rows[0].cells.iter().all(|cell| matches!(cell, ChangedCell::NotComparable { .. })));
+}
+
+#[test]
+fn a_change_passes_no_gate_where_a_limit_stops_work_that_lasts() {
+    let counts = |begins: bool, periods: u64, throttled: u64| LimitCounts {
+        target: "gvisor".into(),
+        begins,
+        groups: vec![GroupCounts {
+            group: "cpu:/q".into(),
+            quota: None,
+            periods,
+            throttled,
+            throttled_ns: 0,
+        }],
+    };
+    let old = session_of(2.0, 1.0);
+    let mut new = session_of(2.0, 1.0);
+    let ruled = |new: &Session| {
+        let findings = [&old, new].map(|of| tare_analysis::compute_findings(of, &Options::default()));
+        let [old, new] = [&old, new];
+        let sides =
+            [Side { session: old, findings: &findings[0] }, Side { session: new, findings: &findings[1] }];
+        let changes = compare_records(&sides[..1], &sides[1..], 0.0);
+        let condition = Condition::of_two("regressed>1.5").unwrap();
+        judge_changes(&changes, &[condition]).cells.iter().map(|cell| cell.answer).collect::<Vec<_>>()
+    };
+    assert_eq!(ruled(&new), [Ruling::Passes; 2]);
+    new.limits = vec![counts(true, 0, 0), counts(false, 100, 90)];
+    assert_eq!(ruled(&new), [Ruling::Undecided; 2]);
 }
