@@ -93,6 +93,10 @@ fn explain_missing(first: &str) -> String {
 }
 
 impl Environment for Exec {
+    fn proof(&self) -> Proof {
+        Proof::None
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let first = self.words.first().ok_or_else(|| {
             NotReady::from_reason("no words are given: write exec:words, or --enter NAME='words'")

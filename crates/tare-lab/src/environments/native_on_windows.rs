@@ -27,6 +27,10 @@ pub static PROVIDER: fn() -> Provider = provider! {
 struct Native;
 
 impl Environment for Native {
+    fn proof(&self) -> Proof {
+        Proof::None
+    }
+
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         Ok(Ready::new(Facts::default(), enter))
     }

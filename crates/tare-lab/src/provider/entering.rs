@@ -53,9 +53,7 @@ pub trait Environment {
     }
 
     /// Returns the description by which it is recognised once it is entered.
-    fn proof(&self) -> Proof {
-        Proof::None
-    }
+    fn proof(&self) -> Proof;
 
     /// Returns the slow setup that has to be done once, if there is any.
     fn preparation(&self) -> Option<Preparation> {

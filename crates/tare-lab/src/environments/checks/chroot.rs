@@ -34,6 +34,10 @@ struct Chroot {
 }
 
 impl Environment for Chroot {
+    fn proof(&self) -> Proof {
+        Proof::Here
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let (program, mut facts) = require_runtime(programs, "chroot", "apt-get install coreutils")?;
         if !private_mounts::can_make_mount_namespace() {
