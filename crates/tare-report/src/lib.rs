@@ -2,7 +2,7 @@
 //!
 //! Nothing here computes a statistic, reads a file or asks the terminal: the content comes from
 //! [`tare_analysis::findings::Findings`], the form from the options that the caller passes.
-//! A record is untrusted: every text from it goes through [`text::clean_text`] before it is shown.
+//! A record is untrusted: every text from it goes through `text::clean_text` before it is shown.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr))]

@@ -19,6 +19,8 @@ fn compile(verdicts: &str, answers: &str) -> Output {
         let text = text.replace("use serde::{Deserialize, Serialize};", "");
         let text = text.replace("use serde::{Serialize, Serializer};", "");
         let text = text.replace(", Serialize)]", ")]").replace("use serde::Serialize;", "");
+        let is_plain = |line: &&str| !line.trim_start().starts_with("#[serde(");
+        let text = text.lines().filter(is_plain).collect::<Vec<_>>().join("\n");
         match text.find("impl Serialize for") {
             Some(at) => text[..at].to_owned(),
             None => text,
@@ -29,6 +31,10 @@ fn compile(verdicts: &str, answers: &str) -> Output {
     write("findings/verdict.rs", verdicts);
     write("findings/answer.rs", answers);
     write("findings/interval.rs", &source("tare-analysis/src/findings/interval.rs"));
+    for name in ["findings/reach.rs", "findings/sameness.rs"] {
+        write(name, &source(&format!("tare-analysis/src/{name}")));
+    }
+    write("findings/limits.rs", &source("tare-data/src/session/limits.rs"));
     write("answer_words.rs", &source("tare-report/src/answers/table.rs"));
     write(
         "lib.rs",
@@ -36,6 +42,8 @@ fn compile(verdicts: &str, answers: &str) -> Output {
         extern crate self as tare_analysis;
         extern crate self as anstyle;
         extern crate self as libm;
+        extern crate self as tare_data;
+        pub mod session { pub use crate::findings::limits; }
         pub fn exp(x: f64) -> f64 { x }
         pub fn log(x: f64) -> f64 { x }
         pub mod statistics {
@@ -45,8 +53,11 @@ fn compile(verdicts: &str, answers: &str) -> Output {
             pub mod verdict;
             pub mod interval;
             pub mod answer;
+            pub mod reach;
+            pub mod sameness;
+            pub mod limits;
             pub use self::answer::{Answer, Kind, Why};
-            pub use self::verdict::{Side, Verdict};
+            pub use self::verdict::{Trend, Verdict};
         }
         pub mod language {
             macro_rules! message { ($message:literal) => { $message }; }

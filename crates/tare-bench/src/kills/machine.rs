@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kills::count::Count;
-use crate::kills::site::{Site, explain_unreadable, read_trials};
+use crate::kills::site::{Site, read_trials};
 
 /// A session is over by then.
 const ENDS: Duration = Duration::from_secs(90);
@@ -213,11 +213,9 @@ pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::R
     kill_process(Pid::from_child(&first), Signal::INT)?;
     site.finish_session(&mut first, None, ENDS, count)?;
     site.count_lost_trials(&record, &held, count);
-    let whole =
-        tare_record::read_session(&record).is_ok_and(|recording| recording.session.warnings.is_empty());
-    count.wrong.extend(
-        (!whole && explain_unreadable(&record).is_none()).then(|| "the record has strange lines".into()),
-    );
+    let warnings = tare_record::read_session(&record).map(|recording| recording.session.warnings);
+    let strange = warnings.ok().filter(|warnings| !warnings.is_empty());
+    count.wrong.extend(strange.map(|warnings| format!("the record has strange lines: {warnings:?}")));
     Ok(())
 }
 

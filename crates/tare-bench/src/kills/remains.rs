@@ -53,7 +53,11 @@ pub fn list_uncleaned_sessions(folder: &Path) -> BTreeSet<String> {
 pub fn list_remains(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     let whose = Whose { folder, sessions };
     let mut left: Vec<String> = Vec::new();
-    let files = list_paths(&folder.join("state/tare")).into_iter().chain(list_paths(&folder.join("scratch")));
+    let scratch = list_paths(&folder.join("scratch"));
+    // Journals are there when a lock in the usual folder was refused.
+    let (apart, scratch): (Vec<_>, Vec<_>) = scratch.into_iter().partition(|path| is_state_folder(path));
+    let journals = apart.iter().flat_map(|folder| list_paths(folder));
+    let files = list_paths(&folder.join("state/tare")).into_iter().chain(scratch).chain(journals);
     // The list of sessions that began here is kept.
     let files = files.filter(|path| !path.ends_with("begun"));
     left.extend(files.map(|path| format!("file {}", path.display())));
@@ -66,6 +70,11 @@ pub fn list_remains(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     let named = mounts().into_iter().chain(states()).chain(loop_devices()).chain(control_groups());
     left.extend(named.chain(containers()).filter(|thing| whose.meant(thing)));
     left
+}
+
+/// Recognises the folder of journals in a scratch folder.
+fn is_state_folder(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tare-state-"))
 }
 
 /// Counts the processes and the mounts of these sessions.

@@ -20,8 +20,17 @@ struct Step {
     act: Act,
     /// Purpose, in words for a reader of the failure.
     what: CString,
-    /// True when the other steps are done without it.
-    is_optional: bool,
+    need: Need,
+}
+
+/// The need of a step by those after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Always,
+    /// Only while the files are there that it is about, which others may remove at any time.
+    WhileThere,
+    /// The other steps are done without it.
+    Never,
 }
 
 #[derive(Clone, Debug)]
@@ -130,13 +139,18 @@ impl Steps {
     }
 
     fn add(&mut self, act: Act, what: String) -> io::Result<()> {
-        self.0.push(Step { act, what: CString::new(what)?, is_optional: false });
+        self.0.push(Step { act, what: CString::new(what)?, need: Need::Always });
         Ok(())
     }
 
     /// Lets the rest be done without the last step.
     pub fn make_optional(&mut self) {
-        self.0.iter_mut().last().expect("there is a step").is_optional = true;
+        self.0.iter_mut().last().expect("there is a step").need = Need::Never;
+    }
+
+    /// Lets the rest be done where the files of the last step are gone by then.
+    pub fn need_while_there(&mut self) {
+        self.0.iter_mut().last().expect("there is a step").need = Need::WhileThere;
     }
 
     /// Appends those of another list.
@@ -146,10 +160,11 @@ impl Steps {
 
     /// Makes all of them. Only system calls, so that it may run between fork and exec.
     pub fn run_steps(&self) -> Result<(), Failed<'_>> {
-        for Step { act, what, is_optional } in &self.0 {
+        for Step { act, what, need } in &self.0 {
             match act.make() {
                 Ok(()) => {}
-                Err(_) if *is_optional => note(what),
+                Err(Errno::NOENT) if *need == Need::WhileThere => {}
+                Err(_) if *need == Need::Never => note(what),
                 Err(errno) => return Err(Failed { what, errno }),
             }
         }
@@ -228,4 +243,21 @@ fn note(what: &CStr) {
 
 fn c_path(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_whose_files_are_gone_is_done_without_where_that_is_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone/below");
+        let mut steps = Steps::default();
+        steps.add_folder(&gone, 0o755, None).unwrap();
+        assert!(steps.run_steps().is_err());
+        steps.need_while_there();
+        steps.add_folder(&folder.path().join("after"), 0o755, None).unwrap();
+        assert!(steps.run_steps().is_ok() && folder.path().join("after").is_dir());
+    }
 }

@@ -228,6 +228,8 @@ impl View<'_> {
                     let options = mounts::find_mount(&path).map(|mount| mount.options).unwrap_or_default();
                     let is_readable = fs::read_dir(&path).is_ok();
                     self.layer(&path, &inside, &options)?;
+                    // Other programs' folders may go before the step is done.
+                    self.steps.need_while_there();
                     if mount.is_some() || !is_readable {
                         self.steps.make_optional();
                     }
