@@ -123,11 +123,12 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     };
     let all = cells.iter().filter(|(_, cell)| cell.comparison().is_some()).count();
     let missing = cells.iter().filter(|(_, cell)| matches!(cell, Cell::Missing(_))).count();
-    let mut clauses = Vec::new();
+    let (mut clauses, mut others_at) = (Vec::new(), 0);
     if all > 0 && of(&[Kind::Same]).len() == all {
         clauses.push(say!(language, "costs nothing that was measured: same in {all} of {all}", all = all));
     } else {
         clauses.extend(describe_slower(&of(&[Kind::Slower, Kind::AtLeast]), all, language));
+        others_at = clauses.len();
         clauses.extend(describe_faster(&of(&[Kind::Faster]), all, language));
         clauses.extend(describe_others(
             [of(&[Kind::Same]), of(&[Kind::AtMost]), of(&[Kind::NotSure])],
@@ -136,7 +137,7 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
         ));
     }
     if cells.iter().any(|(_, cell)| cell.answer().stop().is_some())
-        && let Some(first) = clauses.first_mut()
+        && let Some(first) = clauses.get_mut(others_at)
     {
         *first = say!(language, "in short operations, {clause}", clause = first);
     }
@@ -219,7 +220,7 @@ fn describe_count(word: &str, cells: &[Compared], all: usize, language: Language
 
 fn describe_bounded(cells: &[Compared], all: usize, language: Language) -> Option<String> {
     let (_, loosest) = cells.iter().max_by(|a, b| a.1.interval.compare_highs(b.1.interval))?;
-    describe_count(&words::format_answer(loosest, language), cells, all, language)
+    describe_count(&words::Said::of_comparison(loosest).without_reach(language), cells, all, language)
 }
 
 fn describe_unsure(cells: &[Compared], all: usize, language: Language) -> Option<String> {
@@ -280,6 +281,17 @@ mod tests {
             }
         });
         assert!(unsure.starts_with("not sure in 5 of 7"), "most are, and come first: {unsure}");
+    }
+
+    #[test]
+    fn what_holds_for_short_operations_alone_says_so_and_a_slowdown_holds_for_all() {
+        let text = line(|findings| {
+            for (row, ratio) in [57.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0].into_iter().enumerate() {
+                let cell = specimen::make_stopped(specimen::make_comparison(100.0, ratio, 1));
+                findings.rows[row].cells[1] = Cell::Compared(Box::new(cell));
+            }
+        });
+        assert_eq!(text, "takes 57 times as long in system call. In short operations, same in 6 of 7.");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    fn of_comparison(comparison: &Comparison) -> Said {
+    pub fn of_comparison(comparison: &Comparison) -> Said {
         let Comparison { ratio, interval, margin, .. } = *comparison;
         Said { answer: comparison.answer(), ratio, interval, margin }
     }
@@ -45,7 +45,8 @@ impl Said {
         }
     }
 
-    fn without_reach(self, language: Language) -> String {
+    /// Says it without a word on the work that it holds for, which the sentence around it has.
+    pub fn without_reach(self, language: Language) -> String {
         match self.answer.kind() {
             Kind::Slower | Kind::Faster => self.factor(language),
             Kind::Same => language.word("same").to_owned(),

@@ -75,13 +75,14 @@ fn can_be_made(folder: &Path) -> bool {
 pub fn make_setting(named: Option<&Path>) -> Result<Setting, LabError> {
     let scratch = named.map_or_else(find_scratch_folder, Path::to_owned);
     let state = state_for(&scratch)?;
-    let is_usual = (named.is_some() || scratch == platform::find_scratch_folder())
-        && find_state_folder().is_ok_and(|usual| usual == state);
-    let moved = (!is_usual).then(|| {
-        let folders = [&scratch, &state].map(|folder| folder.display().to_string());
-        let [scratch, state] = folders;
-        format!("the usual folders cannot be written: the session works in {scratch}, and its journal is in {state}")
-    });
+    let works_in = (named.is_none() && scratch != platform::find_scratch_folder())
+        .then(|| format!("the session works in {}", scratch.display()));
+    let keeps_in = find_state_folder()
+        .is_ok_and(|usual| usual != state)
+        .then(|| format!("its journal is in {}", state.display()));
+    let moved: Vec<String> = works_in.into_iter().chain(keeps_in).collect();
+    let moved = (!moved.is_empty())
+        .then(|| format!("{}: the usual folder cannot be written or locked", moved.join(", ")));
     Ok(Setting {
         state,
         scratch,

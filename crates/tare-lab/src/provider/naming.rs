@@ -46,6 +46,11 @@ impl Named {
         self.environment.preparation()
     }
 
+    /// Tells whether it is this machine itself, which commands can work in where no layers over its files can be made.
+    pub(crate) fn is_machine(&self) -> bool {
+        self.environment.is_machine()
+    }
+
     /// Checks whether the environment can be entered now, and collects everything for that.
     pub fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let root = self.root.clone().unwrap_or_default();
@@ -55,14 +60,15 @@ impl Named {
         }
         let keeps_changes = match (self.root_ready)(&root) {
             // The machine needs no view of itself.
-            Err(not_ready) if root == RootFolder::Host && self.environment.is_machine() => {
-                Some(not_ready.reason)
-            }
+            Err(not_ready) if root == RootFolder::Host && self.is_machine() => Some(not_ready.reason),
             shown => shown.map(|()| None)?,
         };
         let root = if keeps_changes.is_some() { RootFolder::Empty } else { root };
         let mut ready = self.environment.check_ready(programs)?;
         (ready.slower, ready.root, ready.kernel) = (self.slower, root, self.provider.kernel);
+        if keeps_changes.is_some() {
+            ready.facts.add_fact("root.changes", "kept");
+        }
         ready.keeps_changes = keeps_changes;
         (ready.turns, ready.proof) = (self.turns, self.environment.proof());
         Ok(ready)

@@ -223,7 +223,7 @@ fn a_session_works_in_the_current_folder_where_the_usual_ones_cannot_be_written(
     assert_eq!(said.code, Some(0), "{said:?}");
     let here = program.path(".").canonicalize().unwrap();
     let says = format!("the session works in {}", here.display());
-    assert!(said.err.contains("the usual folders cannot be written") && said.err.contains(&says), "{said:?}");
+    assert!(said.err.contains("the usual folder cannot be written") && said.err.contains(&says), "{said:?}");
     let state = program.path(&format!("tare-state-{}", rustix::process::geteuid().as_raw()));
     assert_eq!(program.list_remains(), [state], "the list of begun sessions stays");
 }

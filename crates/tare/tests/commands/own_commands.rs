@@ -362,15 +362,22 @@ fn a_command_works_in_the_users_files_where_no_namespace_may_be_made() {
         return;
     }
     let program = Program::new();
-    let words =
-        ["run", "--in", "native,landlock", "--rounds", "2", "--json", "--", "sh", "-c", "echo x >>written"];
-    let tare = program.tare_command(&words);
     // As in a pod to which Kubernetes leaves no privileges.
-    let mut restricted = std::process::Command::new("setpriv");
-    restricted.args(["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]).arg(tare.get_program());
-    restricted.args(tare.get_args()).envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    restricted.current_dir(program.path("."));
-    let said = Said::from_output(restricted.output().unwrap());
+    let run = |option: &str| {
+        let words = ["run", "--in", "native,landlock", "--rounds", "2", option];
+        let command = ["--", "sh", "-c", "echo x >>written"];
+        let tare = program.tare_command(&[&words[..], &command].concat());
+        let mut restricted = std::process::Command::new("setpriv");
+        restricted.args(["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]);
+        restricted.arg(tare.get_program()).args(tare.get_args());
+        restricted.envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        Said::from_output(restricted.current_dir(program.path(".")).output().unwrap())
+    };
+    let planned = run("--dry-run");
+    let stays = "landlock: files that commands write, which stay where no namespace may be made";
+    assert!(planned.out.split_whitespace().collect::<Vec<_>>().join(" ").contains(stays), "{planned:?}");
+    assert!(!program.path("written").exists(), "a dry run runs nothing");
+    let said = run("--json");
     assert!(said.err.contains("files that commands write in native, landlock stay"), "{said:?}");
     let compared = said.parse_json()["rows"][0]["cells"][0]["answer"].clone();
     assert_eq!((said.code, compared), (Some(0), Value::from("not_sure")));

@@ -42,7 +42,8 @@ Every environment accepts `root=`, which chooses the programs inside:
 With `host` or a path, an environment has a view of that folder: a layer over every file system (overlayfs), mounted only
 for the environment. All writes to files go to the layers, in the session's scratch folder, and are removed with them.
 /proc, /sys and /dev are fresh; tare itself and the places are below `/run/tare`. UNIX sockets of this machine's programs are visible and refuse connections. The facts `root` and
-`root.upper` name the root and the file system of the layers.
+`root.upper` name the root and the file system of the layers. Where no layers can be made, native, landlock and traced have `host`
+without them, and the fact `root.changes` is `kept`.
 
 From native, traced, emulated and proot, which separate nothing else, a command keeps for itself:
 

@@ -75,7 +75,7 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
         dry.start
             .push("in native: each command once more, under a tracer that counts its system calls".into());
     }
-    dry.root(&request.inside);
+    dry.root(&request.inside, &sides)?;
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record", absolute(&request.record)));
     Ok(dry)
@@ -87,7 +87,7 @@ pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Re
     let cases: Vec<&Case> = plan.cases.iter().map(|planned| &planned.case).collect();
     let mut dry = DryRun::default();
     let peers = dry.session(&plan.targets, "", &cases, Peers::from_texts(&overrides.peers)?, setting)?;
-    dry.root(&plan.inside);
+    dry.root(&plan.inside, &plan.targets)?;
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record, at its end", absolute(record)));
     Ok(dry)
@@ -139,7 +139,7 @@ impl DryRun {
     }
 
     /// Adds the mounts that show a root in environments.
-    fn root(&mut self, inside: &Inside) {
+    fn root(&mut self, inside: &Inside, sides: &Sides) -> Result<(), LabError> {
         let shown = match &inside.root {
             RootFolder::Empty => None,
             RootFolder::Host => Some("this machine's root".to_owned()),
@@ -148,9 +148,18 @@ impl DryRun {
         self.mount.extend(shown.map(|root| {
             format!("in each of them: {root}, under layers in the scratch folder that capture all changes")
         }));
+        if inside.root == RootFolder::Host {
+            // Only trying shows if namespaces may be made.
+            for side in sides.iter().filter(|side| side.repeats.is_none()) {
+                let named = environments::find_environment(side.specification.clone())?;
+                let stays = "files that commands write, which stay where no namespace may be made";
+                self.write.extend(named.is_machine().then(|| format!("{}: {stays}", side.name)));
+            }
+        }
         if let Some(work) = inside.work.as_ref().filter(|work| work.shared) {
             self.write.push(format!("{}: files that the commands write there", absolute(&work.folder)));
         }
+        Ok(())
     }
 
     fn environment(

@@ -162,6 +162,7 @@ pub fn resume_session(
     let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
     let (sides, root) = (session.plan.targets.clone(), &session.plan.inside.root);
     let cast = resolve_sides(sides, WhenNotReady::Refuse, root, &setting.programs)?;
+    note_kept_changes(&cast, observer);
     let peers = Peers::from_texts(&overrides.peers)?;
     let mut checked = Checked::new(&cases, cast, peers, &overrides.conditions)?;
     checked.wanted.inside = session.plan.inside.clone();
