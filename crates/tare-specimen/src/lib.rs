@@ -13,8 +13,8 @@ mod trials;
 pub use front_page::make_front_page;
 pub use paired::{Cost, Work, run_paired};
 pub use plan::{
-    MARGIN, make_case, make_header, make_metric, make_plan, make_session, make_sides, make_timed_case,
-    plan_case, rename_sides,
+    MARGIN, change_sides, make_case, make_header, make_metric, make_plan, make_session, make_sides,
+    make_timed_case, plan_case,
 };
 pub use record::{list_entries, list_opening_entries, render_record};
 pub use trials::{Outcome, compute_jitter, make_trial, run_rounds};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use tare_data::facts::Facts;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
@@ -69,10 +70,7 @@ pub fn cast_targets(targets: impl IntoIterator<Item = (Side, Role)>) -> Sides {
             Role::Baseline => sides = Sides::new(target),
             Role::Subject => sides.add_subject(target),
             Role::Planted => sides.add_planted(target),
-            Role::Control => {
-                sides.add_control(0);
-                sides.last_mut().into_iter().for_each(|control| control.name.clone_from(&target.name));
-            }
+            Role::Control => sides.add_control(0, target.name),
         }
     }
     sides
@@ -83,12 +81,26 @@ pub fn make_sides<N: AsRef<str>>(targets: impl IntoIterator<Item = (N, Role)>) -
     cast_targets(targets.into_iter().map(|(name, role)| (make_target(name.as_ref()), role)))
 }
 
-/// Renames the sides of a session, in their order, wherever they stand in its plan.
-pub fn rename_sides(sides: &mut Sides, names: impl IntoIterator<Item = String>) {
-    let named = sides.iter().enumerate().zip(names);
-    let named: Vec<(Side, Role)> =
-        named.map(|((at, side), name)| (Side { name, ..side.clone() }, sides.role(at))).collect();
-    *sides = cast_targets(named);
+/// Changes the sides of a session one by one. A name that changes does so wherever the plan has it.
+pub fn change_sides(sides: &mut Sides, mut change: impl FnMut(usize, &mut Side)) {
+    let mut changed = sides.to_vec();
+    changed.iter_mut().enumerate().for_each(|(at, side)| change(at, side));
+    let names: BTreeMap<&str, &str> =
+        sides.iter().zip(&changed).map(|(was, is)| (was.name.as_str(), is.name.as_str())).collect();
+    let rename = |name: &mut Value| {
+        let new = name.as_str().and_then(|name| names.get(name)).copied();
+        new.into_iter().for_each(|new| *name = new.into());
+    };
+    let mut plan = serde_json::to_value(&*sides).unwrap_or_default();
+    plan["environments"] = serde_json::to_value(&changed).unwrap_or_default();
+    let controls = plan["environments"].as_array_mut().into_iter().flatten();
+    controls.filter_map(|side| side.get_mut("repeats")).for_each(rename);
+    let compared = plan["comparisons"].as_array_mut().into_iter().flatten();
+    compared
+        .flat_map(|pair| pair.as_object_mut().into_iter().flat_map(|pair| pair.values_mut()))
+        .for_each(rename);
+    plan.get_mut("planted_environment").into_iter().for_each(rename);
+    *sides = serde_json::from_value(plan).unwrap_or_default();
 }
 
 /// Makes the origin of a session: nothing is known of the machine.

@@ -6,6 +6,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::demand::{Counted, Demand, Work};
 use tare_data::session::{PINNED, PlannedCase, Serving, Session};
+use tare_specimen::change_sides;
 
 use crate::sessions::{Outcome, make_case, make_metric, make_session, make_timed_case, run_rounds};
 
@@ -106,8 +107,12 @@ fn a_forecast_is_the_multiple_of_its_lines_that_the_plan_gives() {
         if is_pinned {
             session.header.host.add_fact(PINNED, "1");
         }
-        let target = session.plan.targets.iter_mut().find(|target| target.name == "layer").unwrap();
-        target.serving = Serving { one_at_a_time: false, beside: 1.2, beside_pinned: 1.0 };
+        let serving = Serving { one_at_a_time: false, beside: 1.2, beside_pinned: 1.0 };
+        change_sides(&mut session.plan.targets, |_, side| {
+            if side.name == "layer" {
+                side.serving = serving;
+            }
+        });
         bill_of(&session).forecast.ratio.unwrap()
     };
     // The lines add 6 %.
@@ -136,8 +141,7 @@ fn a_line_of_two_processes_at_once_counts_half() {
 #[test]
 fn a_line_counts_whole_where_one_process_serves_all_calls() {
     let mut session = measured(20e6);
-    let target = session.plan.targets.iter_mut().find(|target| target.name == "layer").unwrap();
-    target.serving.one_at_a_time = true;
+    change_sides(&mut session.plan.targets, |_, side| side.serving.one_at_a_time = side.name == "layer");
     let bill = bill_of(&session);
     let lines: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
     assert_eq!((lines, bill.rest_ns), (600_000.0, Some(400_000.0)));

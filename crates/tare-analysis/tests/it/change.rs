@@ -12,6 +12,7 @@ use tare_data::generator::Generator;
 use tare_data::session::limits::{GroupCounts, LimitCounts};
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Session};
+use tare_specimen::change_sides;
 
 use crate::sessions::{
     MARGIN, Outcome, compute_jitter, high, low, make_session, make_timed_case, run_rounds,
@@ -122,7 +123,11 @@ fn what_does_not_mean_the_same_is_not_compared() {
     new.plan.cases[0].definition = "another".into();
     assert!(reason(&new).contains("definitions differ"));
     let mut new = costing(3.0);
-    new.plan.targets[0].specification = Specification::from_provider("uml");
+    change_sides(&mut new.plan.targets, |at, side| {
+        if at == 0 {
+            side.specification = Specification::from_provider("uml");
+        }
+    });
     assert_eq!(reason(&new), "the baseline was native and is uml");
     let mut new = costing(3.0);
     new.plan.cases.remove(0);

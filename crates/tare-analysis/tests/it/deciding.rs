@@ -116,7 +116,7 @@ fn a_case_that_is_not_planned_is_never_decided() {
 fn controls_are_compared_with_what_they_are_controls_of() {
     let mut session = make_session(&["vm", "container"], vec![make_timed_case("sys.getppid")], 60);
     let own = session.plan.targets.len();
-    session.plan.targets.add_control(2);
+    session.plan.targets.add_control(2, "vm again".into());
     assert_eq!(session.plan.targets.partner_of(own), Some(2));
     let differs = |costs: [f64; 5]| {
         let mut session = session.clone();

@@ -6,6 +6,7 @@ use tare_analysis::compute_findings;
 use tare_data::generator::Generator;
 use tare_data::metric::Reading;
 use tare_data::session::{RepeatedRound, Session, Sides};
+use tare_specimen::change_sides;
 
 use crate::sessions::{
     Outcome, compute_jitter, find_finished, make_case, make_metric, make_session, make_timed_case,
@@ -64,7 +65,7 @@ fn comparisons_of_nothing_in_circles_and_equal_names() {
             }
         }
     }
-    session.plan.targets.iter_mut().for_each(|target| target.name = "one".into());
+    change_sides(&mut session.plan.targets, |_, side| side.name = "one".into());
     survives(&session);
     session.plan.cases.push(session.plan.cases[0].clone());
     survives(&session);

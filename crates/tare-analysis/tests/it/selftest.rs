@@ -5,6 +5,7 @@ use tare_analysis::{Options, compute_findings};
 use tare_data::generator::Generator;
 use tare_data::session::Session;
 use tare_data::session::specification::Specification;
+use tare_specimen::change_sides;
 
 use crate::sessions::{Outcome, make_session, make_timed_case, make_trial};
 
@@ -14,9 +15,11 @@ fn measured() -> Session {
     let cases: Vec<_> = ["sys.a", "sys.b", "cpu.a", "cpu.b"].map(make_timed_case).into();
     let mut session = make_session(&["same", "ten", "lies"], cases, 40);
     let shares = ["0%", "10%", "2%"];
-    for (target, share) in session.plan.targets[2..].iter_mut().zip(shares) {
-        target.specification = Specification::from_provider("native").with_option("slower", share);
-    }
+    change_sides(&mut session.plan.targets, |at, side| {
+        if let Some(share) = at.checked_sub(2).map(|at| shares[at]) {
+            side.specification = Specification::from_provider("native").with_option("slower", share);
+        }
+    });
     let mut noise = Generator::new(7);
     for round in 0..40 {
         for case in session.plan.cases.clone() {
@@ -56,10 +59,8 @@ fn a_selftest_counts_what_it_found_and_what_it_should_not_have() {
 #[test]
 fn an_ordinary_session_is_not_a_selftest() {
     let mut session = measured();
-    session
-        .plan
-        .targets
-        .iter_mut()
-        .for_each(|target| target.specification = Specification::from_provider("native"));
+    change_sides(&mut session.plan.targets, |_, side| {
+        side.specification = Specification::from_provider("native")
+    });
     assert!(count_injected_findings(&session, &compute_findings(&session, &Options::default())).is_empty());
 }

@@ -1,6 +1,6 @@
 //! The sides of a session, and the comparisons between them.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
@@ -119,10 +119,9 @@ impl Sides {
         self.sides.push(second);
     }
 
-    /// Adds the control of a side: its environment, entered once more.
-    pub fn add_control(&mut self, of: usize) {
+    /// Adds the control of a side: its environment, entered once more under another name.
+    pub fn add_control(&mut self, of: usize, name: String) {
         let of = &self.sides[of];
-        let name = format!("{} again", of.name);
         self.sides.push(Side { name, repeats: Some(of.name.clone()), ..of.clone() });
     }
 
@@ -213,12 +212,6 @@ impl Deref for Sides {
     }
 }
 
-impl DerefMut for Sides {
-    fn deref_mut(&mut self) -> &mut [Side] {
-        &mut self.sides
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,10 +222,10 @@ mod tests {
 
     fn three() -> Sides {
         let mut sides = Sides::new(side("native"));
-        sides.add_control(0);
+        sides.add_control(0, "native again".into());
         sides.add_subject(side("container"));
         sides.add_subject(side("gvisor"));
-        sides.add_control(2);
+        sides.add_control(2, "container again".into());
         sides.add_planted(side("slower"));
         sides
     }

@@ -19,7 +19,7 @@ use tare_data::session::{Ending, Session};
 use tare_report::html::{Options, render_html};
 use tare_report::imported;
 use tare_report::language::Language;
-use tare_specimen::rename_sides;
+use tare_specimen::change_sides;
 
 /// A text with everything that a page could trip over.
 const HOSTILE: &str =
@@ -83,11 +83,12 @@ fn hostile() -> (Session, Findings) {
     session.plan.study = text.into();
     session.header.started = text.into();
     session.header.tare = text.into();
-    rename_sides(&mut session.plan.targets, target_names(text));
-    for target in session.plan.targets.iter_mut() {
-        target.specification = Specification::from_provider(&target.name);
-        target.short_description.clone_from(&target.name);
-    }
+    let mut names = target_names(text);
+    change_sides(&mut session.plan.targets, |_, side| {
+        let Some(name) = names.next() else { return };
+        side.specification = Specification::from_provider(&name);
+        (side.name, side.short_description) = (name.clone(), name);
+    });
     findings.baseline = session.plan.targets[0].name.clone();
     for (i, subject) in findings.subjects.iter_mut().enumerate() {
         subject.clone_from(&session.plan.targets[i + 2].name);

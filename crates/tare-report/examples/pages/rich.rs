@@ -167,9 +167,11 @@ fn facts(session: &mut Session) {
         ("memory.total_bytes", "25769803776"),
         ("libc", "none"),
     ];
-    for target in session.plan.targets.iter_mut().filter(|target| target.name == "gvisor") {
-        target.short_description = "gVisor: system calls in user space".into();
-    }
+    tare_specimen::change_sides(&mut session.plan.targets, |_, side| {
+        if side.name == "gvisor" {
+            side.short_description = "gVisor: system calls in user space".into();
+        }
+    });
     for facts in &mut session.facts {
         for (key, value) in shared {
             facts.inside.add_fact(key, value);

@@ -180,7 +180,9 @@ proptest! {
 #[test]
 fn a_page_has_the_short_description_of_an_environment_in_its_language() {
     let mut session = specimen::make_session(1);
-    session.plan.targets[0].short_description = "virtual machine by QEMU".into();
+    tare_specimen::change_sides(&mut session.plan.targets, |at, side| {
+        side.short_description = if at == 0 { "virtual machine by QEMU" } else { "" }.into();
+    });
     let findings = specimen::make_findings(1);
     let described = |language| {
         let document = serde_json::to_value(Document::from_findings(&session, &findings, language)).unwrap();
@@ -196,8 +198,10 @@ fn a_page_says_if_a_guest_s_disk_is_the_host_s_cache() {
     let findings = specimen::make_findings(1);
     let described = |is_direct: &str| {
         let mut session = specimen::make_session(1);
-        let target = &mut session.plan.targets[1];
-        target.short_description = "virtual machine by QEMU".into();
+        tare_specimen::change_sides(&mut session.plan.targets, |at, side| {
+            side.short_description = if at == 1 { "virtual machine by QEMU" } else { "" }.into();
+        });
+        let target = &session.plan.targets[1];
         let mut facts = tare_data::facts::Facts::default();
         facts.add_fact("outside.image_direct", is_direct);
         let name = target.name.clone();

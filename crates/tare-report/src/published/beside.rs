@@ -365,7 +365,7 @@ mod tests {
     use super::*;
     use crate::specimen;
     use tare_analysis::published::Published;
-    use tare_specimen::rename_sides;
+    use tare_specimen::change_sides;
 
     const ARTICLE: &str = include_str!("../../../../published/qiita-wsl-guest-native.toml");
 
@@ -374,8 +374,11 @@ mod tests {
         let mut findings = specimen::make_findings(3);
         // The third environment has a preset's name, and the article's value for processes is compared with fork + wait.
         findings.subjects[1] = "wsl1-like".into();
-        let natives = ["native".to_owned(), "native (again)".to_owned()];
-        rename_sides(&mut session.plan.targets, natives.into_iter().chain(findings.subjects.clone()));
+        change_sides(&mut session.plan.targets, |at, side| {
+            if at == 3 {
+                side.name.clone_from(&findings.subjects[1]);
+            }
+        });
         let text = ARTICLE.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
         let text = text.replace("sizes = { n = \"1000\" }", "sizes = {}");
         let article: Published = toml::from_str(&text).unwrap();

@@ -18,7 +18,7 @@ use tare_data::session::{
 use tare_import::import_file;
 use tare_record::entry::{Begin, End, Pair, SCHEMA, Side, to_line};
 use tare_record::{Contents, Entry};
-use tare_specimen::{make_plan, make_sides, plan_case};
+use tare_specimen::{change_sides, make_plan, make_sides, plan_case};
 
 use crate::book;
 
@@ -77,8 +77,8 @@ fn plan() -> Plan {
         ..plan_case(case(), probe.metrics())
     };
     let mut targets = make_sides([("native", Role::Baseline), ("container", Role::Subject)]);
-    targets[0].short_description = "the host itself".into();
-    targets[1].short_description = "Linux namespaces, made by tare".into();
+    let about = ["the host itself", "Linux namespaces, made by tare"];
+    change_sides(&mut targets, |at, side| side.short_description = about[at].into());
     Plan { seed: 0x7f3a_91c2, ..make_plan(targets, vec![planned], vec![1]) }
 }
 

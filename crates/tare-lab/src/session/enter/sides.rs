@@ -90,7 +90,7 @@ fn never(target: &Side, not_ready: NotReady) -> Ready {
 /// A subject that is named twice, or is the baseline, counts once.
 pub fn name_sides(baseline: &str, subjects: &[String]) -> Result<Sides, LabError> {
     let mut sides = Sides::new(parse_target(baseline)?);
-    sides.add_control(0);
+    add_control(&mut sides, 0);
     for text in subjects {
         let mut subject = parse_target(text)?;
         if sides.iter().all(|other| other.specification != subject.specification) {
@@ -150,6 +150,11 @@ pub fn keep_first_subjects(sides: &mut Sides) -> Vec<String> {
     others
 }
 
+fn add_control(sides: &mut Sides, of: usize) {
+    let name = format!("{} again", sides[of].name);
+    sides.add_control(of, name);
+}
+
 /// Adds a control for each of these subjects, which measures the environment a second time.
 ///
 /// A subject that is named twice, or is the baseline, gets only one control. Naming one that is not measured
@@ -163,7 +168,7 @@ pub fn add_controls(sides: &mut Sides, controls: &[String]) -> Result<(), LabErr
                 .with_hint(format!("the environments of this session are {}", names.join(", "))));
         };
         if sides.find_control(of).is_none() {
-            sides.add_control(of);
+            add_control(sides, of);
         }
     }
     Ok(())

@@ -54,9 +54,10 @@ fn begun(folder: &Path, subject: &str, condition: &str) -> LabError {
 fn resumed(folder: &Path, subject: &str, condition: &str) -> LabError {
     let (measured, _) = super::session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder, Some(6), None);
     let Session { header, mut plan, .. } = tare_record::read_session(&measured).unwrap().session;
-    for (target, specification) in plan.targets.iter_mut().zip(["native", "native", subject]) {
-        target.specification = specification.parse().unwrap();
-    }
+    let specifications = ["native", "native", subject];
+    tare_specimen::change_sides(&mut plan.targets, |at, side| {
+        side.specification = specifications[at].parse().unwrap();
+    });
     let record = folder.join("old.tare");
     let mut writer = Writer::create(&record).unwrap();
     writer.append(&Entry::Record { schema: SCHEMA, header }).unwrap();

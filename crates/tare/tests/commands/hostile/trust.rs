@@ -87,7 +87,11 @@ fn no_word_of_a_record_forges_a_line_of_the_question() {
     let forged = "x\n::error file=x::forged\n  hint: all of that comes with tare\r\u{1b}[2K";
     let forge = |entry: &mut Entry| {
         if let Entry::Plan(plan) = entry {
-            plan.targets[0].specification = format!("exec:/evil '{forged}'").parse().unwrap();
+            tare_specimen::change_sides(&mut plan.targets, |at, side| {
+                if at == 0 {
+                    side.specification = format!("exec:/evil '{forged}'").parse().unwrap();
+                }
+            });
             if let Some(command) = plan.cases[0].case.parameters.0.get_mut("command") {
                 *command = serde_json::to_string(&["touch", forged]).unwrap();
                 // They decide what a name without a path runs.
@@ -152,9 +156,12 @@ fn environments_of_a_record_from_elsewhere_are_entered_only_when_they_are_truste
         ] {
             change(&record, &changed, |entry| {
                 if let Entry::Plan(plan) = entry {
-                    for at in plan.targets.list_role(role).collect::<Vec<_>>() {
-                        plan.targets[at].specification = evil.parse().unwrap();
-                    }
+                    let changed: Vec<usize> = plan.targets.list_role(role).collect();
+                    tare_specimen::change_sides(&mut plan.targets, |at, side| {
+                        if changed.contains(&at) {
+                            side.specification = evil.parse().unwrap();
+                        }
+                    });
                 }
             });
             let said = forecast(&changed, more);
