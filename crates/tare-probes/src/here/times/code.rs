@@ -12,7 +12,7 @@ use super::cycle::time_addition;
 use crate::harness::stopwatch::now_ns;
 use crate::here::steps::Noting;
 
-/// Blocks of which the least or the middle one counts.
+/// Blocks of which the least counts.
 const BLOCKS: usize = 12;
 /// Fewest of them, where each takes long.
 const FEWEST_BLOCKS: usize = 5;
@@ -33,36 +33,38 @@ pub fn note_times(noting: &mut Noting<'_>) {
     let cycles = (0..BLOCKS).map(|_| time_addition());
     let Some(cycle_ns) = cycles.reduce(f64::min).filter(|ns| *ns > 0.0) else { return };
     noting.add_fact("cycle.ps", format!("{:.0}", cycle_ns * 1_000.0));
-    let mut note = |key: &str, mut blocks: Vec<f64>| {
-        blocks.sort_unstable_by(f64::total_cmp);
-        if let Some(middle) = blocks.get(blocks.len() / 2) {
-            noting.add_fact(key, format!("{:.0}", middle / cycle_ns));
+    let mut note = |key: &str, blocks: &[f64]| {
+        if let Some(least) = find_least(blocks) {
+            noting.add_fact(key, format!("{:.0}", least / cycle_ns));
         }
     };
     note(
         CYCLES_CALL,
-        blocks(100, |calls| (0..calls).for_each(|_| _ = black_box(crate::harness::syscall::getppid()))),
+        &blocks(100, |calls| (0..calls).for_each(|_| _ = black_box(crate::harness::syscall::getppid()))),
     );
-    note(CYCLES_FAULT, blocks(100, touch_new_pages));
+    note(CYCLES_FAULT, &blocks(100, touch_new_pages));
     #[cfg(target_arch = "x86_64")]
     {
         note(
             CYCLES_CPUID,
-            blocks(10, |times| {
+            &blocks(10, |times| {
                 (0..times).for_each(|_| _ = black_box(std::arch::x86_64::__cpuid(0x4000_0000)))
             }),
         );
         let ends_ns = now_ns() + LONGEST_NS;
         let passes = (0..BLOCKS).take_while(|pass| *pass < FEWEST_PASSES || now_ns() < ends_ns);
         let (cold, warm): (Vec<f64>, Vec<f64>) = passes.filter_map(|_| x86::time_new_code()).unzip();
-        // Whatever disturbs the first run of code makes it longer, and a translator never makes it short.
-        let least = |times: &[f64]| times.iter().copied().reduce(f64::min).into_iter().collect();
-        note(CYCLES_COLD_CODE, least(&cold));
-        note(CYCLES_WARM_CODE, least(&warm));
+        note(CYCLES_COLD_CODE, &cold);
+        note(CYCLES_WARM_CODE, &warm);
         let join = |times: &[f64]| times.iter().map(|ns| format!("{ns:.2}")).collect::<Vec<_>>().join(" ");
         noting.add_fact(COST_NEW_CODE, join(&cold));
         noting.add_fact(COST_KNOWN_CODE, join(&warm));
     }
+}
+
+/// Finds the least of times: other work makes some of them longer, and a layer that answers or translates makes none short.
+fn find_least(times: &[f64]) -> Option<f64> {
+    times.iter().copied().reduce(f64::min)
 }
 
 /// Measures blocks of as many operations, and returns the time of one in each, in ns.
@@ -208,5 +210,13 @@ mod tests {
         let slow = blocks(1, |_| std::thread::sleep(std::time::Duration::from_millis(50)));
         assert_eq!(slow.len(), FEWEST_BLOCKS);
         assert_eq!(blocks(1, |_| {}).len(), BLOCKS);
+    }
+
+    #[test]
+    fn one_block_that_nothing_disturbed_is_enough() {
+        // More than half of twelve were stopped by other work, once in a few hundred runs beside it.
+        let times = [9e4, 8e4, 7e4, 9e4, 60.0, 8e4, 9e4, 61.0, 7e4, 62.0, 60.5, 8e4];
+        assert_eq!(find_least(&times), Some(60.0));
+        assert_eq!(find_least(&[]), None);
     }
 }
