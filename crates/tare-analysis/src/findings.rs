@@ -9,6 +9,8 @@ use tare_data::session::Ending;
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
+use self::answer::largest_bound;
+use self::sameness::FEWEST_FOR_SAME;
 use crate::article_table::Table;
 use crate::quantity::Quantity;
 
@@ -16,11 +18,13 @@ pub mod answer;
 pub mod interval;
 pub mod reach;
 pub mod sameness;
+pub mod seen;
 pub mod verdict;
 
 pub use answer::{Answer, Kind, Why};
 pub use interval::{Interval, Position};
 pub use reach::{Reach, Stop};
+pub use seen::{Seen, SlowSeen};
 pub use verdict::{Trend, Verdict};
 
 /// Findings of a session.
@@ -233,9 +237,32 @@ pub enum Cell {
 }
 
 impl Comparison {
-    /// Returns the answer of verdict, interval and margin.
+    /// Returns the answer of verdict, interval and margin, with what they leave out.
     pub fn answer(&self) -> Answer {
-        Answer::from_verdict(self.verdict, self.interval, self.margin).with_reach(self.reach)
+        let answer = Answer::from_verdict(self.verdict, self.interval, self.margin).with_reach(self.reach);
+        match (answer.kind(), answer.why()) {
+            (Kind::Slower | Kind::Faster, None) if self.seen.may_be_state(self.interval) => {
+                answer.because(Why::Seen)
+            }
+            (Kind::AtMost, _) if self.most().is_none_or(|most| most > largest_bound(self.margin)) => {
+                answer.because(Why::Tail)
+            }
+            (Kind::AtMost | Kind::NotSure, Some(Why::Rounds)) => answer.because(self.lacks),
+            _ => answer,
+        }
+    }
+
+    /// Returns the ratio beyond which the mean is excluded, the typical cost and what slow batches add taken together; none where the
+    /// rounds exclude nothing. A quantile has no mean, and is bounded by its own interval.
+    pub fn most(&self) -> Option<f64> {
+        let [_, high] = self.interval.bounds();
+        let most = match (self.slow, self.total) {
+            (Some(slow), _) => high + slow.most,
+            (None, Some(total)) if self.rounds as usize >= FEWEST_FOR_SAME => high.max(total.high),
+            (None, Some(_)) => f64::INFINITY,
+            (None, None) => high,
+        };
+        most.is_finite().then_some(most)
     }
 }
 
@@ -328,6 +355,12 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// The work that the decision holds for.
     pub reach: Reach,
+    /// The rounds and the time over which it was seen.
+    pub seen: Seen,
+    /// Slow batches that were seen, and what they add; none where trials did not take turns.
+    pub slow: Option<SlowSeen>,
+    /// What a decision lacks, where rounds are what is missing first.
+    pub lacks: Why,
     /// The rounds after which the verdict was first the final one; none while undecided.
     pub decided_at: Option<u32>,
     /// The rounds or starts that would decide it; none where it is decided.

@@ -1,7 +1,7 @@
 //! Shared parts of the views: the header, legend, checks and warnings around a table.
 
 use tare_analysis::findings::sameness::MARGIN;
-use tare_analysis::findings::{Cell, Findings, Kind, PlantedCost, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, PlantedCost, Row};
 use tare_data::facts::keys::{
     CPU_COUNT, CPU_HYPERVISOR, CPU_MODEL, FILE_SYSTEM_TYPE, KERNEL_NAME, KERNEL_RELEASE, ROOT_TYPE,
 };
@@ -222,6 +222,7 @@ pub(crate) fn list_checks(findings: &Findings, language: Language) -> Vec<String
         ),
     }];
     checks.extend(certificate.planted.as_ref().map(|planted| planted_cost(planted, language)));
+    checks.extend(describe_seen(findings, language));
     checks.extend(smallest_differences(findings, language));
     checks.extend(estimate_rounds_to_decide(findings, language));
     let is_warned =
@@ -244,6 +245,31 @@ fn planted_cost(planted: &PlantedCost, language: Language) -> String {
             share = share
         ),
     }
+}
+
+/// Describes for how long answers were seen, and how rare slow batches are that an answer of *same* may have missed.
+pub(crate) fn describe_seen(findings: &Findings, language: Language) -> Option<String> {
+    let rows = select_rows(findings, false);
+    let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::find_comparison);
+    let answered: Vec<&Comparison> = cells.filter(|cell| cell.answer().kind() != Kind::None).collect();
+    let seconds = || answered.iter().map(|cell| cell.seen.seconds);
+    let [least, most] = [seconds().reduce(f64::min)?, seconds().reduce(f64::max)?]
+        .map(|seconds| language.format_duration(seconds));
+    let time = match least == most {
+        true => least,
+        false => say!(language, "{low} to {high}", low = least, high = most),
+    };
+    let same = answered.iter().filter(|cell| cell.answer().kind() == Kind::Same);
+    let unseen = same.filter_map(|cell| cell.slow?.unseen_share()).reduce(f64::max);
+    Some(match unseen {
+        None => say!(language, "Seen for {time}: longer states may be missed.", time = time),
+        Some(share) => say!(
+            language,
+            "Seen for {time}: longer states, and one slow batch in {batches}, may be missed.",
+            time = time,
+            batches = (1.0 / share).floor()
+        ),
+    })
 }
 
 /// Finds the differences that the session could have missed.

@@ -26,6 +26,8 @@ pub(crate) struct Said {
     pub answer: Answer,
     pub ratio: f64,
     pub interval: Interval,
+    /// The factor beyond which the answer excludes all; none where it excludes nothing.
+    pub most: Option<f64>,
     /// The largest factor that counts as the same.
     pub margin: f64,
 }
@@ -33,7 +35,10 @@ pub(crate) struct Said {
 impl Said {
     pub fn of_comparison(comparison: &Comparison) -> Said {
         let Comparison { ratio, interval, margin, .. } = *comparison;
-        Said { answer: comparison.answer(), ratio, interval, margin }
+        let answer = comparison.answer();
+        // The bound of the typical cost alone has a sign that says so.
+        let most = comparison.most().filter(|_| answer.why() != Some(Why::Tail));
+        Said { answer, ratio, interval, most, margin }
     }
 
     /// Says it as the table of answers does: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
@@ -56,7 +61,7 @@ impl Said {
                 say!(language, "over {times}", times = times)
             }
             Kind::AtMost => {
-                let [_, share] = self.share_above();
+                let share = self.share_above();
                 say!(language, "at most {share} slower", share = share)
             }
             Kind::NotSure => say!(language, "~{times}, not sure", times = self.factor(language)),
@@ -67,7 +72,7 @@ impl Said {
     /// Says it in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`. A sign behind it tells of stops.
     pub fn in_short(self, language: Language) -> String {
         match self.answer.kind() {
-            Kind::AtMost => format!("<{}", self.share_above()[1].replace(' ', "")),
+            Kind::AtMost => format!("<{}", self.share_above().replace(' ', "")),
             Kind::AtLeast => {
                 let [times, _] = self.interval.ends(format_times_below);
                 format!(">{}", language.translate_ratio(&times))
@@ -77,8 +82,9 @@ impl Said {
         }
     }
 
-    fn share_above(self) -> [String; 2] {
-        self.interval.ends(|end| format_share_above(end - 1.0))
+    fn share_above(self) -> String {
+        let [_, high] = self.interval.ends(f64::from);
+        format_share_above(self.most.unwrap_or(high) - 1.0)
     }
 
     fn factor(self, language: Language) -> String {
@@ -166,6 +172,12 @@ pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<Stri
         Why::Size => Some(language.word("it is faster, by an unclear size").to_owned()),
         Why::Mean => Some(language.word("typically; the mean cost may differ").to_owned()),
         Why::Rounds => Some(language.word("too few rounds for this much noise").to_owned()),
+        Why::Seen => {
+            let time = language.format_duration(comparison.seen.seconds);
+            Some(say!(language, "seen for {time} only: a state of the machine may last longer", time = time))
+        }
+        Why::States => Some(language.word("states of seconds come and go: too short a time").to_owned()),
+        Why::Tail => Some(language.word("typically; too few batches to exclude rare slow ones").to_owned()),
         Why::Observed | Why::NotComparable | Why::NotMeasured => None,
     });
     let all: Vec<String> = stop.into_iter().chain(doubt).collect();
@@ -194,7 +206,10 @@ pub(crate) fn describe_stop(share: f64, factor: Option<f64>, language: Language)
 pub fn has_more_to_know(comparison: &Comparison) -> bool {
     let is_known_elsewhere =
         |warning: &Warning| matches!(warning, Warning::RoundsRepeated { .. } | Warning::EmulatedProcessor);
-    comparison.answer().why() == Some(Why::Mean)
+    let leaves_out = |why: Why| {
+        matches!(why, Why::Mean | Why::Seen) || why == Why::Tail && comparison.answer().kind() == Kind::AtMost
+    };
+    comparison.answer().why().is_some_and(leaves_out)
         || mean_where_it_differs(comparison, Language::English).is_some()
         || comparison.warnings.iter().any(|warning| !is_known_elsewhere(warning))
 }

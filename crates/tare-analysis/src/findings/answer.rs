@@ -46,6 +46,12 @@ pub enum Why {
     Rounds,
     /// Seen in a few starts, and another may differ.
     Starts,
+    /// A direction that was seen for so short a time that a state of the machine may have made it.
+    Seen,
+    /// Short states of one side make its rounds alike, so that they count as few.
+    States,
+    /// The typical cost is bounded, and what slow batches add is not.
+    Tail,
     /// It may be chance, as one of many cells.
     Cells,
     /// The direction is known, and the size is not.
@@ -59,6 +65,11 @@ pub enum Why {
     NotMeasured,
 }
 
+/// Returns the highest slowdown that is given as a bound.
+pub(crate) fn largest_bound(margin: f64) -> f64 {
+    LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0))
+}
+
 impl Answer {
     /// Returns the answer of a verdict, the interval that is shown, and a margin, which is a ratio.
     ///
@@ -67,7 +78,7 @@ impl Answer {
     pub(crate) fn from_verdict(verdict: Verdict, interval: Interval, margin: f64) -> Answer {
         let made = |kind: Kind, why: Option<Why>| Answer { kind, why, reach: Reach::Short };
         let settled = |kind: Kind| made(kind, None);
-        let bound = LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0));
+        let bound = largest_bound(margin);
         // An interval of speedups alone bounds no slowdown: its size is the open question.
         let is_within = |bound: f64| interval.against(bound) == Position::Within;
         let is_bounded = !is_within(1.0 / margin) && is_within(bound);
@@ -91,6 +102,11 @@ impl Answer {
     /// Returns the answer where nothing is compared.
     pub(crate) fn from_reason(why: Why) -> Answer {
         Answer { kind: Kind::None, why: Some(why), reach: Reach::Short }
+    }
+
+    /// Returns the same answer with another reason.
+    pub(crate) const fn because(self, why: Why) -> Answer {
+        Answer { why: Some(why), ..self }
     }
 
     /// Returns the same answer for the work that it holds for.
@@ -157,9 +173,12 @@ impl Kind {
 }
 
 impl Why {
-    pub const ALL: [Why; 8] = [
+    pub const ALL: [Why; 11] = [
         Why::Rounds,
         Why::Starts,
+        Why::Seen,
+        Why::States,
+        Why::Tail,
         Why::Cells,
         Why::Size,
         Why::Mean,
@@ -173,6 +192,9 @@ impl Why {
         match self {
             Why::Rounds => "rounds",
             Why::Starts => "starts",
+            Why::Seen => "seen",
+            Why::States => "states",
+            Why::Tail => "tail",
             Why::Cells => "cells",
             Why::Size => "size",
             Why::Mean => "mean",

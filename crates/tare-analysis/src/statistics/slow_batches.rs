@@ -11,6 +11,7 @@
 //! context switches that it forces on a trial: as many of its slowest batches as had more than usual are the machine's. They must not
 //! prefer a side.
 
+use crate::findings::sameness::FEWEST_FOR_BOUND;
 use crate::statistics::normal::Z_80;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -90,6 +91,8 @@ pub(crate) struct TailDifference {
     /// The estimate from what each counts as adding, and the distance of its bounds at 95 %.
     counted: f64,
     error: f64,
+    /// The most that they add, however long each is, at 95 %; infinite where too few batches were seen to say.
+    most: f64,
     /// Chance that the longest or the interrupted ones come as unevenly, were they the machine's.
     chance: f64,
     /// Slow batches in the environment, of all of its batches.
@@ -112,27 +115,42 @@ impl TailDifference {
         // Each kind is given another batch, as large as the mean of those that were seen: some may not have been seen.
         let own = seen.slow - seen.interrupted;
         let one_more = if own == 0 { UNSEEN } else { seen.counted / own as f64 };
-        let unseen = one_more * one_more / (baseline.batches as f64 * target.batches as f64);
-        let each: Vec<f64> = slow
-            .iter()
-            .filter(|both| both.iter().all(|side| side.batches > 0))
-            .map(|[baseline, target]| target.average(target.counted) - baseline.average(baseline.counted))
-            .collect();
-        let deviation = compute_spread(&each).and_then(|spread| spread.deviation).unwrap_or(0.0);
-        let of_pairs = deviation * deviation / each.len().max(1) as f64;
+        let error_of = |sum: fn(&SlowBatches) -> f64, one_more: f64| {
+            let both = slow.iter().filter(|both| both.iter().all(|side| side.batches > 0));
+            let each: Vec<f64> = both
+                .map(|[baseline, target]| target.average(sum(target)) - baseline.average(sum(baseline)))
+                .collect();
+            let deviation = compute_spread(&each).and_then(|spread| spread.deviation).unwrap_or(0.0);
+            let unseen = one_more * one_more / (baseline.batches as f64 * target.batches as f64);
+            Z_95 * (deviation * deviation / each.len().max(1) as f64 + unseen).sqrt()
+        };
         // An interrupted trial often is so several times: pairs count, by the side that was interrupted more.
         let more = |side: usize| {
             slow.iter().filter(|both| both[side].interrupted > both[1 - side].interrupted).count() as u64
         };
+        let estimate = target.average(target.added) - baseline.average(baseline.added);
+        let one_more_in_full = if seen.slow == 0 { UNSEEN } else { seen.added / seen.slow as f64 };
+        let in_full = estimate + error_of(|side| side.added, one_more_in_full);
         Some(TailDifference {
-            estimate: target.average(target.added) - baseline.average(baseline.added),
+            estimate,
+            most: if fewest >= FEWEST_FOR_BOUND { in_full.max(0.0) } else { f64::INFINITY },
             counted: target.average(target.counted) - baseline.average(baseline.counted),
             chance: chance_of_sides(baseline.longest, target.longest).min(chance_of_sides(more(0), more(1))),
-            error: Z_95 * (of_pairs + unseen).sqrt(),
+            error: error_of(|side| side.counted, one_more),
             slow: (target.slow, target.batches),
             pairs: slow.len(),
             are_enough: fewest >= FEWEST_BATCHES && slow.len() >= FEWEST_PAIRS,
         })
+    }
+
+    /// Returns the most that they add to the mean, in typical batches; infinite where too few were seen to say.
+    pub fn most(&self) -> f64 {
+        self.most
+    }
+
+    /// Checks if there are pairs enough for slow batches to have shown themselves.
+    pub fn has_pairs(&self) -> bool {
+        self.pairs >= FEWEST_PAIRS
     }
 
     /// Tells whether slow batches are known to make no more of a difference than this, either way.

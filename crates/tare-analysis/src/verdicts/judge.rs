@@ -6,7 +6,7 @@
 use tare_data::warning::{Group, Warning};
 
 use crate::findings::sameness::{FEWEST_FOR_SAME, FEWEST_STARTS, TOTAL_MARGINS};
-use crate::findings::{Leading, Needed, SharedStarts, Smallest, Total, Verdict};
+use crate::findings::{Leading, Needed, Seen, SharedStarts, Smallest, Total, Verdict, Why};
 use crate::statistics::level::ALPHA;
 use crate::statistics::modes;
 use crate::statistics::operation_times::OperationTimes;
@@ -46,6 +46,8 @@ pub struct Judgement {
     pub groups: Vec<Group>,
     /// The ratio of the mean costs; none where they are not known.
     pub total: Option<RatioOfMeans>,
+    /// What slow batches add; none where trials did not take turns.
+    pub(crate) tail: Option<TailDifference>,
     pub starts: Option<SharedStarts>,
     /// The joining of its rounds or starts.
     pub(crate) blocks: Blocks,
@@ -114,6 +116,7 @@ pub fn judge_pairs(
         skewed,
         groups,
         total: totals.all,
+        tail: pairs.tail_before(u32::MAX),
         starts: stability::shared_starts(&starts),
         blocks,
         reached: pairs.reached,
@@ -200,7 +203,7 @@ pub(crate) fn smallest_ratios(judgement: &Judgement, margin: Margin) -> Option<S
 /// Says why a cell that is typically the same is not the same: rounds that stall where such show, or else the mean cost.
 pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement) -> Option<Warning> {
     let total = judgement.total.filter(|_| judgement.typical.is_within_margin())?;
-    if let Some(tail) = pairs.tail_before(u32::MAX) {
+    if let Some(tail) = judgement.tail {
         return tail_warning(tail, total, judgement);
     }
     stalls(pairs, judgement, total).or_else(|| {
@@ -320,7 +323,7 @@ fn needed_to_decide(judged: &Judgement, pairs: &Pairs, units: &Units, schedule: 
     }
     let margin = judged.margin;
     if judged.typical.is_within_margin() {
-        let tail = pairs.tail_before(u32::MAX).map(|tail| tail.pairs_to_decide(total_edge(margin)));
+        let tail = judged.tail.map(|tail| tail.pairs_to_decide(total_edge(margin)));
         let a_unit = pairs.pairs.len().div_ceil(judged.units.max(1)).max(1);
         let units = match tail {
             Some(needed) => needed.map(|needed| needed.div_ceil(a_unit)),
@@ -415,6 +418,20 @@ impl Judgement {
         let cells = self.evidence.schedule.count_cells() as f64;
         matches!(self.verdict, Verdict::Slower | Verdict::Faster)
             && decide_verdict(self.interval_at(1.0 / cells, nulls), self.margin) == self.verdict
+    }
+
+    /// Returns the rounds and the time over which it was seen.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen { rounds: self.reached, seconds: self.spread_s }
+    }
+
+    /// Returns what it lacks where it is not decided for want of rounds.
+    pub(crate) fn lack(&self) -> Why {
+        match self.tail {
+            Some(tail) if self.typical.is_within_margin() && tail.has_pairs() => Why::Tail,
+            _ if self.has_blocks() => Why::States,
+            _ => Why::Rounds,
+        }
     }
 
     pub(crate) fn scatter(&self) -> Scatter {

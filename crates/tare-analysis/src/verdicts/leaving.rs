@@ -2,21 +2,12 @@
 
 use tare_data::session::Plan;
 
-use crate::findings::Verdict;
 use crate::findings::sameness::FEWEST_STARTS;
+use crate::findings::seen::is_far;
+use crate::findings::{Interval, Verdict};
 use crate::statistics::multiplicity::FALSE_SHARE;
-use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::judge::Judgement;
 use crate::verdicts::verdict::{Margin, Scatter};
-
-/// ln 1.5: no state of a machine that comes and goes makes more.
-const FAR: f64 = 0.405_465_108_108_164_4;
-
-/// Rounds before which a direction that is not far may be a state that lasts a while: one of ten rounds has come and gone.
-const FEWEST_TO_NAME: u32 = 60;
-
-/// Time over which its rounds are spread before that: one of some seconds has come and gone.
-const LEAST_SPREAD_S: f64 = 5.0;
 
 /// Rounds before which the spread of a cell is not known well enough to give it up.
 const FEWEST_TO_GIVE_UP: u32 = 27;
@@ -39,21 +30,18 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     if judged.verdict.is_within_margin() {
         return true;
     }
-    let is_spread = judged.spread_s >= LEAST_SPREAD_S;
-    let has_lasted = judged.reached >= FEWEST_TO_NAME && is_spread || is_far(judged);
     judged.verdict.is_settled()
-        && has_lasted
+        && !judged.seen().may_be_state(Interval::from_logarithms(judged.interval))
         && safe_p.is_none_or(|safe_p| judged.p <= safe_p && judged.is_safe)
 }
 
-/// Tells whether a direction is one that a state of an environment may make, which comes and goes.
+/// Tells whether another state of an environment may take back what is decided: such states come and go. A direction that is far is of
+/// no state, and what is the same may be dearer in the next.
 pub(crate) fn may_be_state(judged: &Judgement) -> bool {
-    matches!(judged.verdict, Verdict::Slower | Verdict::Faster) && !is_far(judged)
-}
-
-fn is_far(judged: &Judgement) -> bool {
-    let Interval { low, high } = judged.interval;
-    low >= FAR || high <= -FAR
+    match judged.verdict {
+        Verdict::Slower | Verdict::Faster => !is_far(Interval::from_logarithms(judged.interval)),
+        verdict => verdict.is_within_margin(),
+    }
 }
 
 /// Tells whether a cell that is not decided will most likely not be by the time it has run this many rounds

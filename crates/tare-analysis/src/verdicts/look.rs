@@ -62,7 +62,7 @@ impl<'a> Look<'a> {
         done.into_iter().map(|done| done.unwrap_or(others)).collect()
     }
 
-    /// Finds the environments whose direction may be that of a state which comes and goes.
+    /// Finds the environments whose answer another state, which comes and goes, may take back.
     pub fn find_possible_states(&self) -> Vec<bool> {
         let judged = |target: usize| {
             self.metrics.iter().filter_map(move |metric| self.rows[*metric].targets[target].as_ref())

@@ -13,7 +13,7 @@ use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
 use crate::findings::sameness::MARGIN;
-use crate::findings::{Cell, Comparison, Family, Interval, Level, Missing, Reach};
+use crate::findings::{Cell, Comparison, Family, Interval, Level, Missing, Reach, SlowSeen};
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::doubts::ends::{self, Objection, RunPairs};
 use crate::verdicts::doubts::failures::FailedTrials;
@@ -541,6 +541,13 @@ fn make_comparison(level: Level, judgement: &Judgement, baseline: &Series, targe
         margin: libm::exp(judgement.margin.planned),
         verdict: judgement.verdict,
         reach: Reach::Short,
+        seen: judgement.seen(),
+        slow: judgement.tail.map(|tail| SlowSeen {
+            slow: tail.slow.0,
+            batches: tail.slow.1,
+            most: tail.most(),
+        }),
+        lacks: judgement.lack(),
         decided_at: judgement.decided_at,
         needed: judgement.needed,
         smallest: None,

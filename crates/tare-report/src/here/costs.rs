@@ -97,7 +97,7 @@ fn describe_comparison(cost: &Cost, language: Language) -> String {
         return say!(language, "not told, {reason}", reason = language.translate_text(reason.describe()));
     };
     let ratio = cost.against.map_or(f64::NAN, |against| cost.ns.middle / against.middle);
-    let said = Said { answer: cost.answer, ratio, interval, margin: f64::NAN };
+    let said = Said { answer: cost.answer, ratio, interval, most: None, margin: f64::NAN };
     let words = said.in_words(language);
     match cost.answer.kind() {
         Kind::AtLeast => {
@@ -157,7 +157,7 @@ pub fn list_untold(costs: &[Cost], facts: &Facts, language: Language) -> Vec<Str
 pub fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
     let slower = costs.iter().filter_map(|cost| match (cost.operation, cost.factor, cost.untold) {
         (Operation::Priced(name), Some(interval), None) => {
-            let said = Said { answer: cost.answer, ratio: f64::NAN, interval, margin: f64::NAN };
+            let said = Said { answer: cost.answer, ratio: f64::NAN, interval, most: None, margin: f64::NAN };
             Some(format!("{name} {}", said.in_words(language)))
         }
         _ => None,

@@ -284,6 +284,12 @@ pub struct Comparison<'a> {
     pub p: f64,
     /// Paired rounds.
     pub rounds: u32,
+    /// Time from the first of them to the last, in seconds.
+    pub seen_s: f64,
+    /// The slowdown that `at_most` gives, of the mean where slow batches are bounded as well; null where nothing is excluded.
+    pub most: Option<f64>,
+    /// Slow batches in the environment; null where trials did not take turns.
+    pub slow_batches: Option<SlowBatches>,
     /// Rounds after which the verdict no longer changed; null while undecided.
     pub decided_at: Option<u32>,
     /// Total that would decide the cell; null if the verdict is decided.
@@ -298,6 +304,15 @@ pub struct Comparison<'a> {
     /// The environment's own value over all its rounds, paired or not.
     pub level: Level<'a>,
     pub warnings: Vec<Warning>,
+}
+
+/// Batches that took 1.5 times the median of their trial, of all in an environment.
+#[derive(Debug, Serialize)]
+pub struct SlowBatches {
+    pub slow: u64,
+    pub batches: u64,
+    /// Share that may be slow where none was seen, at 95 %; null where some were.
+    pub unseen_share: Option<f64>,
 }
 
 /// A ratio of mean costs with its 95 % interval; no bounds where the rounds cannot tell.

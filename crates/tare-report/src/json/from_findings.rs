@@ -262,6 +262,13 @@ fn comparison<'a>(
         leading: found.leading,
         p: found.p,
         rounds: found.rounds,
+        seen_s: found.seen.seconds,
+        most: found.most(),
+        slow_batches: found.slow.map(|slow| SlowBatches {
+            slow: slow.slow,
+            batches: slow.batches,
+            unseen_share: slow.unseen_share(),
+        }),
         decided_at: found.decided_at,
         needed: found.needed.map(needed),
         smallest: found.smallest,

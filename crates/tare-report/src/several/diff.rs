@@ -41,7 +41,7 @@ const NOTE: &str = "Slowdowns are compared, each paired within its own session; 
 /// Says the answer that a record has of a cell, in a few letters, or with its interval.
 fn slowdown(cost: &Cost, wide: bool) -> String {
     let Cost { answer, ratio, interval, .. } = *cost;
-    let said = answer.map(|answer| Said { answer, ratio, interval, margin: f64::NAN });
+    let said = answer.map(|answer| Said { answer, ratio, interval, most: None, margin: f64::NAN });
     let short = said.map_or_else(|| format_times(ratio, f64::NAN), |said| said.in_short(Language::English));
     let interval = words::format_range(interval.ends(f64::from), f64::NAN, Language::English);
     if wide { format!("{short} {interval}").trim_end().to_owned() } else { short }
@@ -60,7 +60,7 @@ fn row_texts(row: &ChangedRow, cell: &ChangedCell, wide: bool) -> [String; 4] {
             let change = factor.map_or_else(
                 || answer_words(answer.kind()).word.to_owned(),
                 |Factor { ratio, interval, .. }| {
-                    let said = Said { answer: *answer, ratio, interval, margin: f64::NAN };
+                    let said = Said { answer: *answer, ratio, interval, most: None, margin: f64::NAN };
                     format!("{} {}", said.in_words(Language::English), said.interval(Language::English))
                 },
             );

@@ -96,8 +96,13 @@ fn row(advice: &Advice, kind: &OfKind, notes: &mut Notes) -> Vec<GridCell> {
 fn cell(advice: &Advice, kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
     match choice {
         Choice::Compared(Against { answer, ratio, interval }) => {
-            let said =
-                Said { answer: *answer, ratio: *ratio, interval: *interval, margin: 1.0 + advice.margin };
+            let said = Said {
+                answer: *answer,
+                ratio: *ratio,
+                interval: *interval,
+                most: None,
+                margin: 1.0 + advice.margin,
+            };
             let style = answer_words(answer.kind()).colour.terminal;
             let word = make_span(said.in_words(Language::English), style);
             let interval = said.interval(Language::English).replace(' ', &GLUE.to_string());

@@ -282,7 +282,10 @@ impl Output {
         };
         let checks = match wide {
             true => view::list_checks(findings, language),
-            false => view::estimate_rounds_to_decide(findings, language).into_iter().collect(),
+            false => {
+                let needed = view::estimate_rounds_to_decide(findings, language);
+                needed.into_iter().chain(view::describe_seen(findings, language)).collect()
+            }
         };
         let checks = (language.word("Checks").to_owned(), language.join_sentences(&checks));
         let named = lines.iter().chain(wide.then_some(&checks));

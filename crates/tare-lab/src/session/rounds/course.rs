@@ -1,7 +1,7 @@
 //! The course of the rounds: what is open and what its rounds take, and from that the case whose round is next.
 //!
-//! A direction that is decided goes on now and then, because an environment may be in a state that lasts for a while. Where
-//! it is gone the cell is open again.
+//! A cell that is decided goes on now and then, because an environment may be in a state that lasts for a while. Where the answer is
+//! gone the cell is open again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +18,10 @@ use crate::session::rounds::open::{Open, rounds_alone};
 /// Looks that a case has before it may be finished at once: "same" takes as many, and until then its rounds lie between those of
 /// the others, so that states of the machine are seen. In the second half of the time all may be.
 const LOOKS_BEFORE: usize = 2;
-/// Time from one trial of a watched cell to the next, at least: states that are shorter are seen before a direction is decided...
+/// Time from one trial of a watched cell to the next, at least: states that are shorter are seen before an answer is decided...
 const LEAST_INTERVAL_S: f64 = 1.0;
 /// ...and more where all of them would take more than this share of the time.
-const MOST_SHARE: f64 = 0.1;
+const MOST_SHARE: f64 = 0.05;
 /// Rounds before which a session that lasts until all is decided gives nothing up.
 const FEWEST_UNTIL_DECIDED: u32 = 300;
 /// Least time of a round, in seconds, by which cases share the time.

@@ -34,8 +34,8 @@ pub fn rounds_alone(
 #[derive(Debug, Default)]
 pub struct Open {
     decided: BTreeSet<CellIndex>,
-    /// Decided cells whose direction a state of their environment may make. They go on now and then, as long as anything is open
-    /// there.
+    /// Decided cells whose answer another state of their environment may take back. They go on now and then, as long as anything is
+    /// open there.
     watched: BTreeSet<CellIndex>,
     /// Cells that the time left does not decide. They wait until only such cells are open.
     hopeless: BTreeSet<CellIndex>,
@@ -220,8 +220,8 @@ impl Open {
         self.take_back(&look, case);
         self.decided.extend(cells(look.find_finished()));
         let is_subject = |cell: &CellIndex| is(plan, cell.target, Role::Subject);
-        let directions = cells(look.find_possible_states()).filter(is_subject);
-        self.watched.extend(directions.filter(|cell| self.decided.contains(cell)));
+        let possible = cells(look.find_possible_states()).filter(is_subject);
+        self.watched.extend(possible.filter(|cell| self.decided.contains(cell)));
         self.hopeless.extend(cells(look.find_beyond_reach(|target| reachable(CellIndex { case, target }))));
         for (target, needed) in look.estimate_needed_rounds().into_iter().enumerate() {
             let cell = CellIndex { case, target };
@@ -237,7 +237,7 @@ impl Open {
         self.weigh(plan);
     }
 
-    /// Takes another look at the watched cells of a case, after any number of rounds: one whose direction is gone is open again.
+    /// Takes another look at the watched cells of a case, after any number of rounds: one whose answer is gone is open again.
     pub fn look_at_watched(&mut self, session: &Session, case: usize, rounds: u32) {
         let options = Options::default();
         let id = &session.plan.cases[case].id;
