@@ -21,6 +21,10 @@ pub struct FakeArena {
     pub ratios: Vec<f64>,
     /// Multiple of an environment's costs at a moment.
     pub state: Box<dyn Fn(usize, u64) -> f64>,
+    /// Multiple of an environment's costs in one of its starts.
+    pub of_start: Box<dyn Fn(usize, u32) -> f64>,
+    /// Share of the batches of an environment that are slow, and how many times as long they take.
+    pub slow_batches: Vec<(f64, f64)>,
     /// Time of a start, environment by environment.
     pub start_ns: Vec<u64>,
     /// Process start and frames of a trial.
@@ -58,6 +62,8 @@ impl FakeArena {
             noise: vec![1.0; ratios.len()],
             ratios: ratios.to_vec(),
             state: Box::new(|_, _| 1.0),
+            of_start: Box::new(|_, _| 1.0),
+            slow_batches: vec![(0.0, 1.0); ratios.len()],
             start_ns: vec![50_000_000; ratios.len()],
             overhead_ns: OVERHEAD_NS,
             slow_ns: 0,
@@ -76,7 +82,10 @@ impl FakeArena {
     fn work(&mut self, target: usize, operations: u64) -> u64 {
         let sum: f64 = (0..3).map(|_| self.generator.draw_unit()).sum();
         let noise = libm::exp(self.noise[target] / 100.0 * (sum - 1.5));
-        let cost = self.ratios[target] * (self.state)(target, self.now_ns) * noise;
+        let (share, times) = self.slow_batches[target];
+        let slow = if share > 0.0 && self.generator.draw_unit() < share { times } else { 1.0 };
+        let states = (self.state)(target, self.now_ns) * (self.of_start)(target, self.starts[target]);
+        let cost = self.ratios[target] * states * noise * slow;
         let elapsed_ns = (OPERATION_NS * cost * operations as f64) as u64;
         self.now_ns += elapsed_ns;
         elapsed_ns

@@ -6,6 +6,7 @@ mod fake_arena;
 mod long;
 mod planted;
 mod resuming;
+mod scenarios;
 mod starts;
 mod states;
 mod until_decided;
@@ -27,7 +28,7 @@ use crate::asked::progress::{Observer, Unobserved};
 use crate::session::plan::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare_session};
 use crate::session::rounds::Rounds;
 use crate::session::rounds::course::measured_round_s;
-use crate::study::{Study, select_cases};
+use crate::study::{SelectedCase, Study, select_cases};
 
 /// A ratio at the edge of the margin, which no number of rounds decides.
 const ON_THE_EDGE: f64 = 1.02;
@@ -66,6 +67,13 @@ fn plan_request(sides: Sides) -> PlanRequest<'static> {
         counts_demand: false,
         needs_subject: true,
     }
+}
+
+/// Selects the case of a plan, and another with trials that take long, which stays open.
+fn with_slow_case(plan: &PlanRequest<'_>) -> Vec<SelectedCase> {
+    let mut slow = plan.selected[0].clone();
+    slow.case.parameters.0.insert("slow".into(), "yes".into());
+    [plan.selected.clone(), vec![slow]].concat()
 }
 
 fn planned(arena: &mut FakeArena, folder: &Path, plan_request: PlanRequest<'_>) -> (PathBuf, Ending) {
