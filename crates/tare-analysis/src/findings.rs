@@ -70,9 +70,17 @@ impl Row {
     /// Probe of the harness itself, which times nothing.
     pub const HARNESS: &str = "null";
 
+    /// Name in place of a probe's, and of a case's, for what environments use while others are measured.
+    pub const HELPERS: &str = "env.helpers";
+
     /// Checks if it shows what the harness takes, and no cost of an environment.
     pub fn is_of_harness(&self) -> bool {
         self.probe == Row::HARNESS
+    }
+
+    /// Checks if rows of a probe answer whether an environment is slower.
+    pub fn is_judged(probe: &str) -> bool {
+        ![Row::HARNESS, Row::HELPERS].contains(&probe)
     }
 
     /// Computes the value that a cost ratio makes of the baseline's: what is shown of an environment that is compared, so that the

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tare_data::names::matches_pattern;
 use tare_data::session::specification::Specification;
 
-use crate::findings::{self, Answer, Cell, Findings, Interval, Position, Reach};
+use crate::findings::{self, Answer, Cell, Findings, Interval, Position, Reach, Row};
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,10 +290,11 @@ impl<'a> Judging<'a> {
     }
 }
 
-/// Puts conditions to every headline cell of a session but those of the harness, which times nothing. `targets` are its subjects, in the order of the findings.
+/// Puts conditions to every headline cell of a session that is judged. `targets` are its subjects, in the order of the findings.
 pub fn judge_findings(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Condition]) -> Outcome {
     let mut judging = Judging::new(conditions);
-    for (at, row) in findings.rows.iter().enumerate().filter(|(_, row)| row.headline && !row.is_of_harness())
+    for (at, row) in
+        findings.rows.iter().enumerate().filter(|(_, row)| row.headline && Row::is_judged(&row.probe))
     {
         for (target, (cell, names)) in row.cells.iter().zip(targets).enumerate() {
             let chooses =

@@ -66,6 +66,8 @@ pub enum Warning {
     Throttled { share: f64, factor: Option<f64> },
     /// A limit of processor time stopped the baseline itself in this share of its periods.
     BaselineThrottled { share: f64 },
+    /// The environment used this many processors on average while others were measured.
+    Helpers { processors: f64 },
     /// Limits of the environment are not the baseline's.
     LimitsDiffer { limits: Vec<LimitPair> },
     /// Datagrams did not arrive in time, once and in order.

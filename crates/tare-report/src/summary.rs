@@ -115,8 +115,8 @@ type Compared<'a> = (&'a Row, &'a Comparison);
 /// most in pipe: 26 times`, `same in 6 of 14`.
 fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<String> {
     let rows = view::select_rows(findings, false);
-    let cells: Vec<(&Row, &Cell)> =
-        rows.iter().filter_map(|row| Some((*row, row.cells.get(target)?))).collect();
+    let judged = rows.iter().filter(|row| Row::is_judged(&row.probe));
+    let cells: Vec<(&Row, &Cell)> = judged.filter_map(|row| Some((*row, row.cells.get(target)?))).collect();
     let of = |answers: &[Kind]| -> Vec<Compared> {
         let with = cells.iter().filter_map(|(row, cell)| Some((*row, cell.comparison()?)));
         with.filter(|(_, comparison)| answers.contains(&comparison.answer().kind())).collect()

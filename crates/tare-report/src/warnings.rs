@@ -75,11 +75,16 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         }
         Warning::Throttled { share, factor } => throttled(*share, *factor, language),
         Warning::BaselineThrottled { share } => throttled_baseline(*share, language),
+        Warning::Helpers { processors } => helpers(*processors, language),
         Warning::LimitsDiffer { limits } => unlike_limits(limits, language),
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
     }
+}
+
+fn helpers(processors: f64, language: Language) -> String {
+    say!(language, "its helpers used {count} processors", count = format!("{processors:.1}"))
 }
 
 fn coarse_clock(step_ns: u64, language: Language) -> String {
@@ -377,6 +382,7 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::BaselineThrottled { .. } => {
             message!("run where the limit of processor time does not hold")
         }
+        Warning::Helpers { .. } => message!("measure work on all processors: every side has less of them"),
         Warning::LimitsDiffer { .. } => {
             message!("to compare what else differs, give both the same limits")
         }
@@ -419,6 +425,7 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::RunsEnded { .. } | Warning::RunsLeftOut { .. } => message!("some runs failed"),
         Warning::Throttled { .. } => message!("a limit of processor time stopped the environment"),
         Warning::BaselineThrottled { .. } => message!("a limit of processor time stopped the baseline"),
+        Warning::Helpers { .. } => message!("its processes worked while others were measured"),
         Warning::LimitsDiffer { .. } => message!("its limits are not the baseline's"),
         Warning::DatagramsAstray { .. } => message!("datagrams were lost, late, duplicated or out of order"),
     }

@@ -340,9 +340,9 @@ impl ChangedCell {
 }
 
 impl Changes {
-    /// Lists the headline rows, with their positions, but those of the harness, which times nothing.
+    /// Lists the headline rows, with their positions, that are judged.
     pub fn list_headlines(&self) -> impl Iterator<Item = (usize, &ChangedRow)> {
-        self.rows.iter().enumerate().filter(|(_, row)| row.headline && row.probe != Row::HARNESS)
+        self.rows.iter().enumerate().filter(|(_, row)| row.headline && Row::is_judged(&row.probe))
     }
 
     /// Counts the headline cells that were compared.

@@ -16,6 +16,7 @@ use crate::statistics::binomial::at_least;
 use crate::statistics::level::ALPHA;
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::correction::confirm_directions;
+use crate::verdicts::doubts::idle;
 use crate::verdicts::planted::judge_planted_cost;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options};
 use crate::verdicts::stopping::FEWEST_UNITS;
@@ -79,6 +80,7 @@ fn of_rows(
             shared_starts(rows.iter().filter_map(|row| row.cells.get(at)?.comparison()))?,
         ))
     }));
+    rows.extend(idle::make_helpers_row(session));
     Findings {
         baseline: session.baseline().map(|target| target.name.clone()).unwrap_or_default(),
         subjects,

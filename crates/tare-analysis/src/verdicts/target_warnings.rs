@@ -8,6 +8,7 @@ use tare_data::warning::Warning;
 use crate::findings::sameness::MARGIN;
 use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
+use crate::verdicts::doubts::idle::find_helpers;
 use crate::verdicts::doubts::limits::list_differences;
 use crate::verdicts::doubts::stops::find_stop;
 use crate::verdicts::doubts::{comparable, stability};
@@ -44,6 +45,11 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
             && let Some(stop) = find_stop(judge.progress.limits, &plan.targets[target].name)
         {
             warnings.push((target, Warning::BaselineThrottled { share: stop.share() }));
+        }
+        if [Role::Baseline, Role::Subject].contains(&plan.targets.role(target))
+            && let Some(processors) = find_helpers(judge.progress.limits, &plan.targets[target].name)
+        {
+            warnings.push((target, Warning::Helpers { processors }));
         }
         if comparable::is_emulated(facts) {
             warnings.push((target, Warning::EmulatedProcessor));

@@ -59,6 +59,7 @@ fn count_periods(target: &str, group: &str, throttled: u64) -> [LimitCounts; 2] 
         target: target.to_owned(),
         begins,
         groups: vec![GroupCounts { group: group.to_owned(), quota, periods, throttled, throttled_ns: 0 }],
+        idle: None,
     })
 }
 

@@ -356,6 +356,7 @@ fn a_change_passes_no_gate_where_a_limit_stops_work_that_lasts() {
             throttled,
             throttled_ns: 0,
         }],
+        idle: None,
     };
     let old = session_of(2.0, 1.0);
     let mut new = session_of(2.0, 1.0);

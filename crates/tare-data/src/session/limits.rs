@@ -1,4 +1,5 @@
-//! Limits of processor time: what the control groups of an environment allow, and how often they have stopped its work.
+//! Limits of processor time: what the control groups of an environment allow, and how often they have stopped its work; and what it
+//! uses while others are measured.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,28 @@ pub struct LimitCounts {
     /// True where a start of it begins: counts before are none of this start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub begins: bool,
-    /// Its groups and all their parents that count, each once. Where they cannot be read there are no counts at all.
+    /// Its groups and all their parents that count, each once; none where they cannot be read.
     pub groups: Vec<GroupCounts>,
+    /// None where nothing was watched since the counts before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+}
+
+/// Processor time of an environment while others are measured, since the counts of it before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idle {
+    /// Time for which it was watched.
+    pub watched_ns: u64,
+    /// Processor time that it used meanwhile, over all processors.
+    pub used_ns: u64,
+}
+
+impl Idle {
+    /// Adds another stretch of time.
+    pub fn join(self, other: Idle) -> Idle {
+        Idle {
+            watched_ns: self.watched_ns.saturating_add(other.watched_ns),
+            used_ns: self.used_ns.saturating_add(other.used_ns),
+        }
+    }
 }

@@ -109,6 +109,12 @@ impl StartWorkspace {
         group.stay_for(act)
     }
 
+    /// Finds the list of the processes in the start's group, where one may be made.
+    #[cfg(unix)]
+    pub(crate) fn find_list(&self) -> Option<PathBuf> {
+        self.group.as_ref()?.find_list()
+    }
+
     /// Tells whether a provider has taken the words of the call.
     #[cfg(unix)]
     pub(crate) fn has_called(&self) -> bool {

@@ -8,7 +8,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
-use tare_data::session::limits::GroupCounts;
+use tare_data::session::limits::{GroupCounts, Idle};
 
 use crate::error::LabError;
 
@@ -93,6 +93,12 @@ pub trait Arena {
 
     /// Reads the counts of an environment's control groups; none where they do not show.
     fn read_limits(&mut self, _target: usize) -> Option<Vec<GroupCounts>> {
+        None
+    }
+
+    /// Takes the processor time that an environment used while others were measured, since it was taken before; none where it does not
+    /// show.
+    fn take_idle(&mut self, _target: usize) -> Option<Idle> {
         None
     }
 

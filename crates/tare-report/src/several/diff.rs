@@ -74,7 +74,7 @@ fn row_texts(row: &ChangedRow, cell: &ChangedCell, wide: bool) -> [String; 4] {
 
 impl Diff<'_> {
     fn rows(&self) -> impl Iterator<Item = &ChangedRow> {
-        self.changes.rows.iter().filter(|row| self.wide || row.headline && row.probe != Row::HARNESS)
+        self.changes.rows.iter().filter(|row| self.wide || row.headline && Row::is_judged(&row.probe))
     }
 
     /// Describes the records, a line each.

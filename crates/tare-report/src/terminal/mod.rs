@@ -175,6 +175,9 @@ impl Output {
         width: usize,
         wide: bool,
     ) -> (Notes, Vec<String>) {
+        let judged: Vec<&Row> = rows.iter().copied().filter(|row| Row::is_judged(&row.probe)).collect();
+        // A table of a user's commands has no column for anything else, which a warning has as well.
+        let rows = if own_commands::are_alone(&judged, wide) { &judged } else { rows };
         let mut notes = Notes::default();
         let language = self.language;
         let warnings = CellWarnings::of_rows(rows, wide, language);

@@ -11,7 +11,7 @@ use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, enc
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::identity::Identity;
-use tare_data::session::limits::{GroupCounts, LimitCounts, Quota};
+use tare_data::session::limits::{GroupCounts, Idle, LimitCounts, Quota};
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts,
 };
@@ -158,6 +158,7 @@ fn record() -> Vec<Entry> {
         target: "container".into(),
         begins: true,
         groups: vec![make_counts()],
+        idle: Some(Idle { watched_ns: 95_120_000, used_ns: 10_000_000 }),
     }));
     entries.push(Entry::Repeated(RepeatedRound { case: CASE.into(), round: 0, attempt: 0, reason }));
     entries.push(Entry::Ended {

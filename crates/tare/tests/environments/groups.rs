@@ -99,6 +99,47 @@ fn limit_to_twentieth(groups: &Groups) -> Option<&PathBuf> {
     groups.made.iter().map(|(_, group)| group).find(|group| is_limited(group))
 }
 
+/// Measures primes in an environment that a script launches, and in one that `env` does.
+fn measure_launched(bench: &Bench, name: &str, script: &str, rounds: [&str; 2]) -> Value {
+    let file = bench.scratch_folder().join(format!("{name}.sh"));
+    fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    let environments = format!("exec:{}?name={name},exec:env?name=plain", file.display());
+    let output = Command::new(TARE)
+        .args(["run", "full", "--only", "cpu.primes", "--json", "--in", &environments])
+        .args(rounds)
+        .arg(format!("--record={}", bench.scratch_folder().join("q.tare").display()))
+        .arg(format!("--scratch={}", bench.scratch_folder().display()))
+        .env("XDG_STATE_HOME", bench.state_folder())
+        .env("LC_ALL", "C")
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Lists the warnings of some kinds about an environment.
+fn list_warnings(document: &Value, name: &str, kinds: &[&str]) -> Vec<String> {
+    let warnings = document["warnings"].as_array().unwrap().iter();
+    let of = warnings.filter(|of| of["environment"] == name);
+    let found = of.map(|of| of["warning"]["kind"].as_str().unwrap().to_owned());
+    found.filter(|kind| kinds.contains(&kind.as_str())).collect()
+}
+
+#[test]
+fn helpers_that_work_while_others_are_measured_are_told_of() {
+    let bench = Bench::new();
+    let script = "(while :; do :; done) & (while :; do :; done) & exec \"$@\"";
+    let document = measure_launched(&bench, "helped", script, ["--budget", "6s"]);
+    let told = |name: &str| list_warnings(&document, name, &["helpers"]);
+    assert_eq!([told("helped"), told("plain"), told("native")], [vec!["helpers".to_owned()], vec![], vec![]]);
+    let rows = document["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["probe"] == "env.helpers").unwrap();
+    let processors = |cell: &Value| cell["observed"]["median"].as_f64().unwrap();
+    let cells = row["cells"].as_array().unwrap();
+    assert!(processors(&cells[0]) >= 0.1 && processors(&cells[1]) < 0.1, "{row}");
+}
+
 #[test]
 fn an_environment_that_its_quota_stops_is_never_plainly_the_same() {
     let test = "an_environment_that_its_quota_stops_is_never_plainly_the_same";
@@ -107,21 +148,8 @@ fn an_environment_that_its_quota_stops_is_never_plainly_the_same() {
         return println!("SKIPPED {test}: no control group may have a quota");
     };
     let bench = Bench::new();
-    let script = bench.scratch_folder().join("limited.sh");
-    let list = group.join("cgroup.procs");
-    fs::write(&script, format!("#!/bin/sh\necho $$ > '{}' && exec \"$@\"\n", list.display())).unwrap();
-    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
-    let environments = format!("exec:{}?name=limited,exec:env?name=plain", script.display());
-    let output = Command::new(TARE)
-        .args(["run", "full", "--only", "cpu.primes", "--rounds", "4", "--json", "--in", &environments])
-        .arg(format!("--record={}", bench.scratch_folder().join("q.tare").display()))
-        .arg(format!("--scratch={}", bench.scratch_folder().display()))
-        .env("XDG_STATE_HOME", bench.state_folder())
-        .env("LC_ALL", "C")
-        .output()
-        .unwrap();
-    let document: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+    let script = format!("echo $$ > '{}' && exec \"$@\"", group.join("cgroup.procs").display());
+    let document = measure_launched(&bench, "limited", &script, ["--rounds", "4"]);
     let mut compared = 0;
     for cell in document["rows"].as_array().unwrap().iter().flat_map(|row| row["cells"].as_array().unwrap()) {
         if cell["comparison"].is_object() {
@@ -132,12 +160,8 @@ fn an_environment_that_its_quota_stops_is_never_plainly_the_same() {
         }
     }
     assert!(compared >= 2, "{document}");
-    let kinds = |name: &str| -> Vec<&str> {
-        let warnings = document["warnings"].as_array().unwrap().iter();
-        let of = warnings.filter(|of| of["environment"] == name);
-        let kinds = of.map(|of| of["warning"]["kind"].as_str().unwrap());
-        kinds.filter(|kind| ["throttled", "baseline_throttled", "limits_differ"].contains(kind)).collect()
-    };
+    let kinds =
+        |name: &str| list_warnings(&document, name, &["throttled", "baseline_throttled", "limits_differ"]);
     assert_eq!(kinds("limited"), ["throttled", "limits_differ"]);
     assert_eq!((kinds("plain"), kinds("native")), (vec![], vec![]));
 }

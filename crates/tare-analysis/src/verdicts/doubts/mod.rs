@@ -4,6 +4,7 @@ pub(crate) mod carry;
 pub(crate) mod comparable;
 pub mod ends;
 pub(crate) mod failures;
+pub(crate) mod idle;
 pub(crate) mod limits;
 pub(crate) mod stability;
 pub(crate) mod stops;

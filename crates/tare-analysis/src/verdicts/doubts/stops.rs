@@ -93,7 +93,7 @@ mod tests {
             throttled: *throttled,
             throttled_ns: 0,
         };
-        LimitCounts { target: target.into(), begins, groups: groups.iter().map(group).collect() }
+        LimitCounts { target: target.into(), begins, groups: groups.iter().map(group).collect(), idle: None }
     }
 
     fn shares(limits: &[LimitCounts]) -> [Option<f64>; 2] {

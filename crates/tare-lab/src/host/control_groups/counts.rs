@@ -22,7 +22,7 @@ const MOST_PROCESSES: usize = 64;
 
 /// The hierarchies of control groups that are mounted here.
 #[derive(Debug)]
-pub(crate) struct Hierarchies(Vec<Mount>);
+pub(crate) struct Hierarchies(pub(super) Vec<Mount>);
 
 /// Processes by number and start time.
 pub(crate) type Processes = BTreeMap<u32, u64>;
@@ -79,7 +79,7 @@ fn read_path(path: &str) -> Option<String> {
     read(path.as_ref())
 }
 
-fn read(path: &std::path::Path) -> Option<String> {
+pub(super) fn read(path: &std::path::Path) -> Option<String> {
     let mut text = String::new();
     File::open(path).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
     Some(text)

@@ -2,14 +2,16 @@
 
 mod counts;
 mod own;
+mod usage;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use self::counts::{Hierarchies, Processes, is_agent};
+pub(crate) use self::counts::{Hierarchies, is_agent};
 pub use self::own::{OwnGroups, PlacedGroup, Purpose};
+pub(crate) use self::usage::Usage;
 use crate::host::mounts;
 use crate::host::processes;
 use crate::host::waiting::until_found;

@@ -98,7 +98,7 @@ impl OwnGroups {
         OwnGroups::parse(session, &groups, &mounts::list_mounts().unwrap_or_default())
     }
 
-    fn parse(session: &str, groups: &str, mounts: &[Mount]) -> OwnGroups {
+    pub(super) fn parse(session: &str, groups: &str, mounts: &[Mount]) -> OwnGroups {
         let find = |line: &str| {
             // `4:memory:/user.slice`, `0::/user.slice`: number, controllers, path.
             let (kinds, path) = line.split_once(':')?.1.split_once(':')?;
@@ -209,6 +209,11 @@ impl OwnGroups {
 pub struct PlacedGroup(Vec<PathBuf>);
 
 impl PlacedGroup {
+    /// Returns the file that lists its processes.
+    pub(crate) fn find_list(&self) -> Option<PathBuf> {
+        Some(self.0.first()?.join(PROCESSES))
+    }
+
     /// Starts a command in the group, whatever it sees of this machine's files by then.
     pub(crate) fn join(&self, command: &mut Command) -> Result<(), LabError> {
         let open = |group: &PathBuf| {

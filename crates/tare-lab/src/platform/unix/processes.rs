@@ -98,12 +98,15 @@ struct Stat {
     /// True when it belongs to a terminal, and thus perhaps to a person.
     terminal: bool,
     started_ticks: u64,
+    /// Processor time of its own, and of the children that it has waited for.
+    used_ticks: [u64; 2],
 }
 
 impl Stat {
     fn parse(text: &str) -> Option<Stat> {
         // The name in parentheses may hold anything, parentheses and spaces too.
         let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
+        let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
         Some(Stat {
             dead: matches!(*fields.first()?, "Z" | "X"),
             parent: fields.get(1)?.parse().ok()?,
@@ -111,6 +114,7 @@ impl Stat {
             is_kernel: fields.get(6)?.parse::<u64>().is_ok_and(|flags| flags & KERNEL_THREAD != 0),
             terminal: *fields.get(4)? != "0",
             started_ticks: fields.get(19)?.parse().ok()?,
+            used_ticks: [11, 13].map(|user| number(user).saturating_add(number(user + 1))),
         })
     }
 
@@ -132,6 +136,11 @@ fn read_file(pid: u32, name: &str, usual: usize) -> Option<Vec<u8>> {
 /// number.
 pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     Stat::of(pid).map(|stat| stat.started_ticks)
+}
+
+/// Reads when a process was started, and the processor time of its own and of the children that it has waited for, in ticks.
+pub(crate) fn read_ticks(pid: u32) -> Option<(u64, [u64; 2])> {
+    Stat::of(pid).map(|stat| (stat.started_ticks, stat.used_ticks))
 }
 
 /// By what the processes of a session, or of one start in it, are known.
@@ -452,8 +461,17 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let text = |flags: u64| format!("7 (a) b (c)) S 1 7 7 34816 7 {flags}{} 4242 0 0", " 0".repeat(12));
-        let stat = Stat { parent: 1, is_kernel: false, dead: false, terminal: true, started_ticks: 4242 };
+        let text = |flags: u64| {
+            format!("7 (a) b (c)) S 1 7 7 34816 7 {flags} 0 0 0 0 1 20 300 4000{} 4242 0 0", " 0".repeat(4))
+        };
+        let stat = Stat {
+            parent: 1,
+            is_kernel: false,
+            dead: false,
+            terminal: true,
+            started_ticks: 4242,
+            used_ticks: [21, 4300],
+        };
         assert_eq!(Stat::parse(&text(4_194_560)), Some(stat));
         assert_eq!(Stat::parse(&text(69_238_880)), Some(Stat { is_kernel: true, ..stat }));
         let unread = text(0).replace(" 34816 7 0", " 34816 7 -");

@@ -10,7 +10,8 @@ use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
 use tare_data::session::Side;
-use tare_data::session::limits::GroupCounts;
+#[cfg(unix)]
+use tare_data::session::limits::{GroupCounts, Idle};
 use tare_probes::harness::affinity::list_allowed_processors;
 use tare_probes::harness::interference::Watch;
 use tare_probes::signs::collect_signs;
@@ -19,7 +20,7 @@ use tare_probes::signs::collect_signs;
 use crate::containers::tracing::describe_tracer;
 use crate::error::LabError;
 #[cfg(unix)]
-use crate::host::control_groups::{Hierarchies, Processes, Refusals};
+use crate::host::control_groups::{Hierarchies, Refusals, Usage};
 #[cfg(unix)]
 use crate::host::descriptors::describe_small_limit;
 use crate::host::programs::pick_reason;
@@ -88,6 +89,9 @@ pub(super) struct LiveTarget<'a> {
     pub(super) left: Left,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
+    /// Its processor time while others were measured.
+    #[cfg(unix)]
+    idle: Idle,
 }
 
 pub(super) struct Inside<'a> {
@@ -95,9 +99,8 @@ pub(super) struct Inside<'a> {
     pub(super) link: Link<'a>,
     /// Folder of the files of turns, as seen from inside.
     pub(super) turns: Option<String>,
-    /// Processes that do its work on this machine, as far as they show.
     #[cfg(unix)]
-    workers: Processes,
+    usage: Usage,
     /// Proof of this start's turns.
     #[cfg(unix)]
     pub(super) proven: Option<Result<Turning, Failure>>,
@@ -111,8 +114,15 @@ impl<'a> LiveArena<'a> {
         interrupted: &'a AtomicBool,
         began: Instant,
     ) -> Self {
-        let target =
-            |resolved| LiveTarget { resolved, inside: None, next: None, left: Left::new(), described: None };
+        let target = |resolved| LiveTarget {
+            resolved,
+            inside: None,
+            next: None,
+            left: Left::new(),
+            described: None,
+            #[cfg(unix)]
+            idle: Idle::default(),
+        };
         LiveArena {
             workspace,
             interrupted,
@@ -170,6 +180,20 @@ impl<'a> LiveArena<'a> {
             self.host_failure.get_or_insert(error);
         }
         failure
+    }
+
+    /// Watches, from now on, the processor time of all environments but those that are measured.
+    #[cfg(unix)]
+    pub(super) fn watch_others(&mut self, measured: &[usize]) {
+        for (index, LiveTarget { inside, idle, .. }) in self.targets.iter_mut().enumerate() {
+            match inside {
+                Some(inside) if measured.contains(&index) => {
+                    *idle = idle.join(inside.usage.end_idle(Instant::now()))
+                }
+                Some(inside) => inside.usage.begin_idle(Instant::now()),
+                None => {}
+            }
+        }
     }
 
     /// Adds routes to the peers that the user named.
@@ -300,9 +324,9 @@ impl<'a> LiveArena<'a> {
                     as_own(&mut paths);
                 }
                 #[cfg(unix)]
-                let workers = entered.list_workers(ready.kernel.is_process);
+                let usage = entered.watch_usage(ready.kernel.is_process, &self.hierarchies);
                 #[cfg(unix)]
-                self.hierarchies.note_limits(&workers, &mut outside);
+                self.hierarchies.note_limits(&usage.workers, &mut outside);
                 let peers = find_peer_ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
@@ -321,7 +345,7 @@ impl<'a> LiveArena<'a> {
                     link,
                     turns,
                     #[cfg(unix)]
-                    workers,
+                    usage,
                     #[cfg(unix)]
                     proven: None,
                 };
@@ -357,8 +381,14 @@ impl Arena for LiveArena<'_> {
 
     fn enter_environment(&mut self, index: usize) -> Result<Started, Failure> {
         let next = self.targets[index].next.take();
+        #[cfg(unix)]
+        self.watch_others(&[index]);
         self.leave_environment(index);
-        let (started, inside) = next.map_or_else(|| self.make_start(index), Ok)?;
+        let (started, mut inside) = next.map_or_else(|| self.make_start(index), Ok)?;
+        #[cfg(unix)]
+        for other in self.targets.iter_mut().filter_map(|target| target.inside.as_mut()) {
+            inside.usage.tell_apart(&mut other.usage);
+        }
         self.targets[index].inside = Some(inside);
         Ok(started)
     }
@@ -371,6 +401,8 @@ impl Arena for LiveArena<'_> {
     }
 
     fn run_trial(&mut self, index: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+        #[cfg(unix)]
+        self.watch_others(&[index]);
         if startup::is_start(&request.case) {
             return match startup::at_once(&request.case) {
                 Ok(1) => self.first_sample(index, request, sink),
@@ -429,7 +461,19 @@ impl Arena for LiveArena<'_> {
 
     #[cfg(unix)]
     fn read_limits(&mut self, index: usize) -> Option<Vec<GroupCounts>> {
-        self.hierarchies.read_counts(&self.targets[index].inside.as_ref()?.workers)
+        self.hierarchies.read_counts(&self.targets[index].inside.as_ref()?.usage.workers)
+    }
+
+    #[cfg(unix)]
+    fn take_idle(&mut self, index: usize) -> Option<Idle> {
+        let LiveTarget { inside, idle, .. } = &mut self.targets[index];
+        if let Some(Inside { usage, .. }) = inside
+            && usage.is_idle()
+        {
+            *idle = idle.join(usage.end_idle(Instant::now()));
+            usage.begin_idle(Instant::now());
+        }
+        Some(std::mem::take(idle)).filter(|idle| idle.watched_ns > 0)
     }
 
     fn host_failure(&mut self) -> Option<LabError> {

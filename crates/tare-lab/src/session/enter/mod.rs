@@ -27,7 +27,7 @@ use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
 #[cfg(unix)]
-use crate::host::control_groups::is_agent;
+use crate::host::control_groups::{Hierarchies, Usage, is_agent};
 use crate::host::processes::{self, Kept, Signs};
 use crate::owned::{MARK, Owned};
 use crate::ownership::clean::Outcome;
@@ -119,6 +119,14 @@ impl Entered {
             .collect();
         workers.retain(|_, _| is_process);
         if agents.is_empty() { workers } else { agents }
+    }
+
+    /// Prepares to watch its processor time, by the processes that do its work.
+    #[cfg(unix)]
+    fn watch_usage(&self, is_process: bool, hierarchies: &Hierarchies) -> Usage {
+        let pid = self.child.id();
+        let root = processes::started_ticks(pid).map(|started| (pid, started));
+        Usage::new(self.list_workers(is_process), root, self.workspace.find_list(), hierarchies)
     }
 
     /// Measures the memory and the files that it takes while it is idle.

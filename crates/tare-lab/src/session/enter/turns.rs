@@ -101,6 +101,7 @@ impl LiveArena<'_> {
         };
         // As the workspace outlives this, so does the file: what an environment does to its names changes nothing here.
         let workspace = self.workspace;
+        self.watch_others(&pair);
         let Ok([first, second]) = self.targets.get_disjoint_mut(pair) else {
             return failed(unproven("it is the other environment itself"));
         };

@@ -341,12 +341,17 @@ impl<'a> Rounds<'a> {
         (0..self.course.session.plan.targets.len()).try_for_each(|index| self.count_limits(index, begins))
     }
 
-    /// Writes down the counts of an environment's control groups, if they show. A baseline that is entered twice is counted once.
+    /// Writes down the counts of an environment's control groups and its processor time beside others, if they show. A baseline that is entered twice is counted once.
     fn count_limits(&mut self, index: usize, begins: bool) -> Result<(), LabError> {
         let targets = &self.course.session.plan.targets;
         let is_compared = matches!(targets.role(index), Role::Baseline | Role::Subject);
-        if let Some(groups) = self.arena.read_limits(index).filter(|_| is_compared) {
-            let counts = LimitCounts { target: targets[index].name.clone(), begins, groups };
+        let (groups, idle) = match is_compared {
+            true => (self.arena.read_limits(index), self.arena.take_idle(index)),
+            false => (None, None),
+        };
+        if groups.is_some() || idle.is_some() {
+            let (target, groups) = (targets[index].name.clone(), groups.unwrap_or_default());
+            let counts = LimitCounts { target, begins, groups, idle };
             self.writer.append(&Entry::Limits(counts.clone()))?;
             self.course.session.limits.push(counts);
         }

@@ -121,7 +121,8 @@ impl CellMaker<'_> {
         let mut cell = vec![one(make_span(value_of(level, unit).to_text(), Style::new()))];
         if self.wide {
             cell.push(Part::Words(make_span(self.language.word("observed, never compared"), quiet_style())));
-            cell.push(one(make_span(rounds(level), quiet_style())));
+            let rounds = Some(rounds(level)).filter(|_| level.rounds > 0);
+            cell.extend(rounds.map(|rounds| one(make_span(rounds, quiet_style()))));
         }
         cell
     }
