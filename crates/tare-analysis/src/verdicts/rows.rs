@@ -99,8 +99,8 @@ pub(crate) struct Judge<'a> {
     pub baseline: Option<usize>,
     /// The side that all are compared with, in place of the first ones of the plan's comparisons.
     compared_with: Option<usize>,
-    /// Reach of each environment's answers beside the one that it is compared with.
-    reaches: Vec<Reach>,
+    /// Reach of each environment's answers beside the one that it is compared with, and of that one's beside it.
+    reaches: Vec<[Reach; 2]>,
     /// Rounds that were begun, case by case.
     pub begun: Vec<u32>,
     /// True where the session's plan or its time has ended it.
@@ -152,7 +152,7 @@ impl<'a> Judge<'a> {
 
     /// Returns what an environment's answers hold for.
     pub fn reach(&self, target: usize) -> Reach {
-        self.reaches[target]
+        self.reaches[target][0]
     }
 
     /// Compares the others with another environment than the plan does.
@@ -242,10 +242,10 @@ impl<'a> Judge<'a> {
     pub fn read_rows(&self, case: usize, metrics: &[Metric]) -> Vec<RowSeries> {
         let targets = 0..self.progress.plan.targets.len();
         let name = |target: usize| self.progress.plan.targets[target].name.as_str();
-        let read = |target: usize, other: Option<usize>| {
+        let read = |target: usize, other: Option<usize>, reach: Reach| {
             let mut all = read_against(self.trials(case, target), metrics, other.map(name));
-            if self.reaches[target].stop().is_some() {
-                // The kernel counts a stop by the environment's own limit as an interruption, and it is none of the machine's.
+            if reach.stop().is_some() {
+                // The kernel counts a stop by a limit that the other side does not have as an interruption, and it is none of the machine's.
                 all.iter_mut().flat_map(|series| &mut series.values).for_each(|value| value.interrupted = 0);
             }
             if !self.progress.plan.every.is_empty() {
@@ -256,9 +256,12 @@ impl<'a> Judge<'a> {
             all
         };
         let partner = |target: usize| self.find_turn_partner(case, target);
-        let mut own: Vec<_> = targets.clone().map(|target| read(target, partner(target))).collect();
-        let mut partners: Vec<_> =
-            targets.map(|target| partner(target).map(|partner| read(partner, Some(target)))).collect();
+        let own = targets.clone().map(|target| read(target, partner(target), self.reaches[target][0]));
+        let mut own: Vec<_> = own.collect();
+        let partners = targets.map(|target| {
+            partner(target).map(|partner| read(partner, Some(target), self.reaches[target][1]))
+        });
+        let mut partners: Vec<_> = partners.collect();
         let row = |at: usize| RowSeries {
             own: own.iter_mut().map(|series| std::mem::take(&mut series[at])).collect(),
             partner: partners.iter_mut().map(|all| Some(std::mem::take(&mut all.as_mut()?[at]))).collect(),
@@ -303,7 +306,7 @@ impl<'a> Judge<'a> {
             let own = self.own_control(planned, at, read, target, nulls);
             let own_margin = own.as_ref().map_or(margin, |own| raise_margin(margin, own));
             let mut judged = self.cell(planned, (at, series, runs), (case, target), own_margin, nulls);
-            judged.cell.compared_mut().into_iter().for_each(|found| found.reach = self.reaches[target]);
+            judged.cell.compared_mut().into_iter().for_each(|found| found.reach = self.reach(target));
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
@@ -563,13 +566,16 @@ fn difference(baseline: &Series, target: &Series) -> f64 {
     compute_median(&sort_values(&minus.collect::<Vec<_>>()))
 }
 
-/// Finds what each environment's answers hold for beside the one that it is compared with by plan, or all are.
-fn find_reaches(progress: Progress<'_>, compared_with: Option<usize>) -> Vec<Reach> {
+/// Finds what each environment's answers hold for beside the one that it is compared with by plan, or all are, and that one's beside
+/// it. Nobody counts for a copy, which is held against its original alone.
+fn find_reaches(progress: Progress<'_>, compared_with: Option<usize>) -> Vec<[Reach; 2]> {
     let targets = &progress.plan.targets;
     let of = |at: usize| {
         let first = compared_with.or_else(|| targets.partner_of(at));
-        let reach = |first: usize| find_reach(progress.limits, &targets[at].name, &targets[first].name);
-        first.map_or(Reach::Short, reach)
+        let first = first.filter(|_| targets.role(at) == Role::Subject);
+        let reach =
+            |[of, beside]: [usize; 2]| find_reach(progress.limits, &targets[of].name, &targets[beside].name);
+        first.map_or([Reach::Short; 2], |first| [[at, first], [first, at]].map(reach))
     };
     (0..targets.len()).map(of).collect()
 }

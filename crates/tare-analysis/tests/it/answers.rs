@@ -119,6 +119,8 @@ fn a_batch_that_the_environments_own_limit_stopped_is_not_the_machines() {
         (answer.kind(), answer.why())
     };
     assert_eq!(why(&session), (Kind::Same, None), "other programs interrupted both sides alike");
-    session.limits.extend(count_periods("alike", ":/alike/", 94));
-    assert_eq!(why(&session), (Kind::Same, Some(Why::Mean)));
+    for stopped in ["alike", "native"] {
+        let limits = count_periods(stopped, &format!(":/{stopped}/"), 94).into();
+        assert_eq!(why(&Session { limits, ..session.clone() }), (Kind::Same, Some(Why::Mean)), "{stopped}");
+    }
 }
