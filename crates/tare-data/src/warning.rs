@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::batch::RunEnd;
+use crate::facts::Facts;
+use crate::facts::keys::{CPU_LIST, LIMIT_WEIGHT, PROCESS_CLASS, PROCESS_NICE, PROCESS_POLICY};
 
 /// A reason to doubt a result or a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,7 +71,13 @@ pub enum Warning {
     /// The environment used this many processors on average while others were measured.
     Helpers { processors: f64 },
     /// Limits of the environment are not the baseline's.
-    LimitsDiffer { limits: Vec<LimitPair> },
+    LimitsDiffer {
+        limits: Vec<LimitPair>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settings: Vec<SettingPair>,
+    },
+    /// Packets of the baseline pass this many chains of packet filters with this many rules in all, and those of the environment none.
+    FilteredBaseline { chains: u64, rules: u64 },
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }
@@ -91,6 +99,39 @@ pub struct LimitPair {
     pub limited: Limited,
     pub here: Option<f64>,
     pub baseline: Option<f64>,
+}
+
+/// Settings by which processes share processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Setting {
+    Nice,
+    /// Scheduling class.
+    Class,
+    /// Numbers of the processors that may be used.
+    Processors,
+    /// Weights of the control group and its parents, where they are not the usual ones.
+    Weight,
+}
+
+impl Setting {
+    /// Finds it among facts; none where it is not known.
+    pub fn find_value(self, facts: &Facts) -> Option<&str> {
+        match self {
+            Setting::Nice => facts.get(PROCESS_NICE),
+            Setting::Class => facts.get(PROCESS_CLASS).or_else(|| facts.get(PROCESS_POLICY)),
+            Setting::Processors => facts.get(CPU_LIST),
+            Setting::Weight => facts.get(LIMIT_WEIGHT),
+        }
+    }
+}
+
+/// A setting of an environment and of its baseline, which are known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingPair {
+    pub setting: Setting,
+    pub here: String,
+    pub baseline: String,
 }
 
 /// Group of the differences of a cell.

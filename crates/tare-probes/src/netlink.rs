@@ -6,8 +6,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use rustix::net::netlink::NETFILTER;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+};
 
 /// The kernel answers before `send` returns; this is for a kernel in user space that forgets to.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
@@ -31,7 +34,16 @@ pub struct Netlink {
 impl Netlink {
     pub fn open() -> io::Result<Self> {
         // Protocol 0 is NETLINK_ROUTE.
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+        Netlink::open_protocol(None)
+    }
+
+    /// Opens a socket to the kernel's packet filters, for a process that may change them.
+    pub(crate) fn open_filters() -> io::Result<Self> {
+        Netlink::open_protocol(Some(NETFILTER))
+    }
+
+    fn open_protocol(protocol: Option<Protocol>) -> io::Result<Self> {
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_WAIT))?;
         Ok(Netlink { socket, sequence: 0 })
     }

@@ -1,8 +1,9 @@
 //! The words of warnings: what is doubtful, and what to do about it.
 
 use tare_data::batch::RunEnd;
-use tare_data::warning::{Group, LimitPair, Limited, Warning};
+use tare_data::warning::{Group, LimitPair, Limited, SettingPair, Warning};
 
+use crate::here::{describe_limit, describe_setting};
 use crate::language::{Language, message, say};
 use crate::number::format_percent;
 use crate::text::clean_text;
@@ -44,13 +45,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             rounds = rounds(*of),
             starts = language.counted(*starts as usize, "start", "starts")
         ),
-        Warning::OwnControlDiffers { ratio } => {
-            say!(
-                language,
-                "entered a second time, it takes {ratio}x its own time",
-                ratio = format!("{ratio:.3}")
-            )
-        }
+        Warning::OwnControlDiffers { ratio } => own_control(*ratio, language),
         Warning::BrokenOff { rounds, planned } => broken_off(*rounds, *planned, language),
         Warning::EmulatedProcessor => language.word("the CPU is emulated").into(),
         Warning::DamagedLines { lines, trials } => damaged(*lines, trials, language),
@@ -76,15 +71,29 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::Throttled { share, factor } => throttled(*share, *factor, language),
         Warning::BaselineThrottled { share } => throttled_baseline(*share, language),
         Warning::Helpers { processors } => helpers(*processors, language),
-        Warning::LimitsDiffer { limits } => unlike_limits(limits, language),
+        Warning::LimitsDiffer { limits, settings } => unlike_limits(limits, settings, language),
+        Warning::FilteredBaseline { chains, rules } => filtered_baseline([*chains, *rules], language),
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
     }
 }
 
+fn own_control(ratio: f64, language: Language) -> String {
+    say!(language, "entered a second time, it takes {ratio}x its own time", ratio = format!("{ratio:.3}"))
+}
+
 fn helpers(processors: f64, language: Language) -> String {
     say!(language, "its helpers used {count} processors", count = format!("{processors:.1}"))
+}
+
+fn filtered_baseline([chains, rules]: [u64; 2], language: Language) -> String {
+    say!(
+        language,
+        "the baseline's packets pass {chains} with {rules}, and here none",
+        chains = language.counted(chains as usize, "chain of packet filters", "chains of packet filters"),
+        rules = language.counted(rules as usize, "rule", "rules")
+    )
 }
 
 fn coarse_clock(step_ns: u64, language: Language) -> String {
@@ -103,31 +112,29 @@ fn throttled_baseline(share: f64, language: Language) -> String {
     )
 }
 
-fn unlike_limits(limits: &[LimitPair], language: Language) -> String {
-    let pair = |LimitPair { limited, here, baseline }: &LimitPair| {
-        let [here, baseline] = [here, baseline].map(|limit| describe_limit(*limited, *limit, language));
+fn unlike_limits(limits: &[LimitPair], settings: &[SettingPair], language: Language) -> String {
+    let pair = |[here, baseline]: [String; 2]| {
         say!(language, "{here} (the baseline: {baseline})", here = here, baseline = baseline)
     };
-    let pairs: Vec<String> = limits.iter().map(pair).collect();
+    let limit = |LimitPair { limited, here, baseline }: &LimitPair| {
+        pair([here, baseline].map(|limit| match limit {
+            Some(limit) => describe_limit(*limited, *limit, language),
+            None => describe_no_limit(*limited, language).to_owned(),
+        }))
+    };
+    let setting = |SettingPair { setting, here, baseline }: &SettingPair| {
+        pair([here, baseline].map(|value| describe_setting(*setting, value, language)))
+    };
+    let pairs: Vec<String> = limits.iter().map(limit).chain(settings.iter().map(setting)).collect();
     say!(language, "it has {limits}", limits = language.join_with_commas(&pairs))
 }
 
-fn describe_limit(limited: Limited, limit: Option<f64>, language: Language) -> String {
-    match (limited, limit) {
-        (Limited::Processors, Some(1.0)) => language.word("1 processor").to_owned(),
-        (Limited::Processors, Some(count)) => {
-            let count = format!("{count:.2}");
-            let count = count.trim_end_matches('0').trim_end_matches('.');
-            say!(language, "{count} processors", count = count)
-        }
-        (Limited::Memory, Some(bytes)) => {
-            say!(language, "{amount} MB of memory", amount = format!("{:.0}", bytes / 1e6))
-        }
-        (Limited::Processes, Some(count)) => say!(language, "at most {count} processes", count = count),
-        (Limited::Processors, None) => language.word("all processors").to_owned(),
-        (Limited::Memory, None) => language.word("no limit of memory").to_owned(),
-        (Limited::Processes, None) => language.word("no limit of processes").to_owned(),
-    }
+fn describe_no_limit(limited: Limited, language: Language) -> &'static str {
+    language.word(match limited {
+        Limited::Processors => message!("all processors"),
+        Limited::Memory => message!("no limit of memory"),
+        Limited::Processes => message!("no limit of processes"),
+    })
 }
 
 fn carried_over(ratio: f64, language: Language) -> String {
@@ -386,6 +393,7 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::LimitsDiffer { .. } => {
             message!("to compare what else differs, give both the same limits")
         }
+        Warning::FilteredBaseline { .. } => message!("the baseline's firewall is part of the difference"),
         Warning::DatagramsAstray { .. } => {
             message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
         }
@@ -427,26 +435,31 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::BaselineThrottled { .. } => message!("a limit of processor time stopped the baseline"),
         Warning::Helpers { .. } => message!("its processes worked while others were measured"),
         Warning::LimitsDiffer { .. } => message!("its limits are not the baseline's"),
+        Warning::FilteredBaseline { .. } => message!("packet filters of the baseline do not filter here"),
         Warning::DatagramsAstray { .. } => message!("datagrams were lost, late, duplicated or out of order"),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tare_data::warning::Setting;
+
     use super::*;
 
     #[test]
     fn limits_have_both_values() {
         let limit = |limited, here, baseline| LimitPair { limited, here, baseline };
+        let (here, baseline) = ("10".to_owned(), "usual".to_owned());
+        let settings = vec![SettingPair { setting: Setting::Weight, here, baseline }];
         let limits = vec![
             limit(Limited::Processors, Some(0.2), Some(2.0)),
             limit(Limited::Memory, Some(300e6), None),
             limit(Limited::Processes, None, Some(2048.0)),
         ];
         assert_eq!(
-            describe_warning(&Warning::LimitsDiffer { limits }, Language::English),
-            "it has 0.2 processors (the baseline: 2 processors), 300 MB of memory (the baseline: no limit of memory), no \
-             limit of processes (the baseline: at most 2048 processes)"
+            describe_warning(&Warning::LimitsDiffer { limits, settings }, Language::English),
+            "it has CPU 0.2 (the baseline: CPU 2), memory 286.1 MiB (the baseline: no limit of memory), no limit of \
+             processes (the baseline: 2048 processes), processor weight 10 (the baseline: processor weight usual)"
         );
     }
 

@@ -3,8 +3,9 @@
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
     CONTROL_GROUP, CPU_ALLOWED, CPU_ONLINE, CPU_THROTTLED, LIMIT_CPU, LIMIT_FILES, LIMIT_MEMORY,
-    LIMIT_PROCESSES, MEMORY_TOTAL_BYTES, PROCESS_POLICY, PROCESS_STORE_BYPASS,
+    LIMIT_PROCESSES, MEMORY_TOTAL_BYTES, PROCESS_STORE_BYPASS, USUAL,
 };
+use tare_data::warning::Setting;
 
 use super::signs::View;
 use super::times::burst::{Throttling, find_throttling};
@@ -44,7 +45,8 @@ pub struct Limits {
     pub processes: Option<Limit>,
     pub files: Option<u64>,
     pub loopback_only: bool,
-    pub is_idle: bool,
+    /// Settings of the scheduler that are not the usual ones.
+    pub settings: Vec<(Setting, String)>,
     pub store_bypass_off: bool,
     /// Control groups could be read.
     pub control_groups: bool,
@@ -72,7 +74,11 @@ pub fn read_limits(facts: &Facts) -> Limits {
         processes: limit(LIMIT_PROCESSES),
         files: facts.get_integer(LIMIT_FILES).filter(|files| *files < FEW_FILES),
         loopback_only: view.text("network") == "loopback",
-        is_idle: view.text(PROCESS_POLICY) == "idle",
+        settings: [Setting::Nice, Setting::Class, Setting::Weight]
+            .into_iter()
+            .filter_map(|setting| Some((setting, setting.find_value(facts)?.to_owned())))
+            .filter(|(_, value)| ![USUAL, "0"].contains(&value.as_str()))
+            .collect(),
         store_bypass_off: view.text(PROCESS_STORE_BYPASS) == "disabled",
         control_groups: view.text(CONTROL_GROUP) == "seen",
     }

@@ -328,14 +328,18 @@ impl<'a> Judge<'a> {
 
     /// Adds to every compared cell of a case the warnings that concern all metrics in its environment.
     fn warn(&self, case: usize, rows: &mut [JudgedRow], canaries: &BTreeMap<usize, f64>) {
-        let is_of_processor = Family::from_probe(&self.progress.plan.cases[case].case.probe) == Family::Cpu;
+        let family = Family::from_probe(&self.progress.plan.cases[case].case.probe);
         for target in 0..self.progress.plan.targets.len() {
             let astray = stability::count_astray_datagrams(self.trials(case, target));
-            let canary = canaries.get(&target).filter(|_| is_of_processor);
+            let canary = canaries.get(&target).filter(|_| family == Family::Cpu);
             let canary = canary.map(|ratio| Warning::CanaryOutside { ratio: *ratio });
+            let facts = self.find_first(target).map(|first| [target, first].map(|at| self.find_facts(at)));
+            let filtered =
+                facts.filter(|_| family == Family::Network).and_then(comparable::filtered_baseline);
+            let all: Vec<Warning> = astray.into_iter().chain(canary).chain(filtered).collect();
             for row in rows.iter_mut() {
                 if let Some(Judged { cell: Cell::Compared(comparison), .. }) = &mut row.targets[target] {
-                    comparison.warnings.extend(astray.clone().into_iter().chain(canary.clone()));
+                    comparison.warnings.extend(all.iter().cloned());
                 }
             }
         }

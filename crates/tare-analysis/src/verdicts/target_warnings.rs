@@ -9,7 +9,7 @@ use crate::findings::sameness::MARGIN;
 use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
 use crate::verdicts::doubts::idle::find_helpers;
-use crate::verdicts::doubts::limits::list_differences;
+use crate::verdicts::doubts::limits::{list_differences, list_other_settings};
 use crate::verdicts::doubts::stops::find_stop;
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::rows::Judge;
@@ -39,7 +39,9 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
                 facts.zip(plan.targets.partner_of(target).and_then(|at| judge.find_facts(at)))
         {
             let limits = list_differences(&own.outside, &baseline.outside);
-            warnings.extend((!limits.is_empty()).then_some((target, Warning::LimitsDiffer { limits })));
+            let settings = list_other_settings(&own.outside, &baseline.outside);
+            let differs = !(limits.is_empty() && settings.is_empty());
+            warnings.extend(differs.then_some((target, Warning::LimitsDiffer { limits, settings })));
         }
         if Some(target) == judge.baseline
             && let Some(stop) = find_stop(judge.progress.limits, &plan.targets[target].name)

@@ -5,6 +5,9 @@ macro_rules! keys {
     ($($KEY:ident: $key:literal,)+) => { $(pub const $KEY: &str = $key;)+ };
 }
 
+/// Value of a fact that is as it is where nobody sets it. Unknown is another thing: a fact that is absent.
+pub const USUAL: &str = "usual";
+
 keys! {
     BOOT_WORDS: "boot.words",
     // Times in microseconds, and a share.
@@ -18,7 +21,7 @@ keys! {
     COST_CLOCK: "cost.clock", COST_CLOCK_CALL: "cost.clock_call", COST_KNOWN_CODE: "cost.known_code",
     COST_NEW_CODE: "cost.new_code", COST_SYNC_WORK: "cost.sync.work", COST_WRITE_WORK: "cost.write.work",
     CPU_ALLOWED: "cpu.allowed", CPU_COUNT: "cpu.count", CPU_EMULATED: "cpu.emulated",
-    CPU_FLAGS: "cpu.flags", CPU_HYPERVISOR: "cpu.hypervisor", CPU_MODEL: "cpu.model",
+    CPU_FLAGS: "cpu.flags", CPU_HYPERVISOR: "cpu.hypervisor", CPU_LIST: "cpu.list", CPU_MODEL: "cpu.model",
     CPU_ONLINE: "cpu.online", CPU_OTHERS: "cpu.others", CPU_STOLEN: "cpu.stolen",
     CPU_THROTTLED: "cpu.throttled",
     CPUID_BRAND: "cpuid.brand", CPUID_HYPERVISOR: "cpuid.hypervisor", CPUID_INTERFACES: "cpuid.interfaces",
@@ -37,6 +40,8 @@ keys! {
     // Processors, bytes and numbers.
     LIMIT_CPU: "limit.cpu", LIMIT_FILES: "limit.files", LIMIT_MEMORY: "limit.memory",
     LIMIT_PROCESSES: "limit.processes",
+    // Weights of the levels that set another than the usual one.
+    LIMIT_WEIGHT: "limit.weight",
     MACHINE_BIOS: "machine.bios", MACHINE_BOARD: "machine.board",
     MACHINE_DEVICE_TREE: "machine.device_tree", MACHINE_PRODUCT: "machine.product",
     MACHINE_VENDOR: "machine.vendor",
@@ -47,9 +52,12 @@ keys! {
     MOUNTS_SIGNS: "mounts.signs",
     NAMESPACE_MNT: "namespace.mnt", NAMESPACE_NET_COOKIE: "namespace.net_cookie",
     NAMESPACE_PID: "namespace.pid",
+    // Packet filters.
+    NETWORK_CHAINS: "network.filter_chains", NETWORK_RULES: "network.filter_rules",
     OUTSIDE_IMAGE_DIRECT: "outside.image_direct",
     PLACE_OWN_TYPE: "place.own.type",
-    PROCESS_ANCESTORS: "process.ancestors", PROCESS_FIRST: "process.first", PROCESS_NAME: "process.name",
+    PROCESS_ANCESTORS: "process.ancestors", PROCESS_CLASS: "process.class", PROCESS_FIRST: "process.first", PROCESS_NAME: "process.name",
+    PROCESS_NICE: "process.nice",
     PROCESS_NUMBER: "process.number", PROCESS_POLICY: "process.policy", PROCESS_SECOND: "process.second",
     PROCESS_STORE_BYPASS: "process.store_bypass", PROCESS_USERS: "process.users",
     PROGRAM_MACHINE: "program.machine", PROGRAM_NAME: "program.name",

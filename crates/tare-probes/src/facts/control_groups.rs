@@ -5,7 +5,8 @@
 use std::iter::successors;
 use std::path::Path;
 
-use tare_data::facts::keys::{CPU_THROTTLED, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES};
+use tare_data::facts::Facts;
+use tare_data::facts::keys::{CPU_THROTTLED, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_WEIGHT, USUAL};
 use tare_data::session::limits::{GroupCounts, Quota};
 
 use crate::facts::mounts::Mount;
@@ -187,7 +188,7 @@ impl Lowest {
     }
 
     /// Lists the limits as facts: processors, bytes and processes.
-    pub fn list_facts(&self) -> impl Iterator<Item = (&'static str, String, usize)> {
+    pub(crate) fn list_facts(&self) -> impl Iterator<Item = (&'static str, String, usize)> {
         let cpu = self.cpu.map(|(processors, height)| (LIMIT_CPU, processors.to_string(), height));
         let memory = self.memory.map(|(bytes, height)| (LIMIT_MEMORY, bytes.to_string(), height));
         let processes = self.processes.map(|(count, height)| (LIMIT_PROCESSES, count.to_string(), height));
@@ -236,8 +237,40 @@ pub fn count_listed(list: &str) -> Option<usize> {
     })
 }
 
+/// Notes the limits of a process, by the folder of procfs that it has, and what its groups set besides.
+pub fn note_all(process: &Path, mounts: &[Mount], read: Read<'_>, facts: &mut Facts) {
+    let Some(text) = read(&process.join("cgroup").to_string_lossy()) else { return };
+    let groups = find_groups(&text, mounts);
+    for (key, value, _) in Lowest::read(&groups, read).list_facts() {
+        facts.add_fact(key, value);
+    }
+    note_shares(&groups, read, facts);
+}
+
+/// Notes how groups and their parents share processors, the own group first. Where one cannot be seen, nothing is known.
+pub(crate) fn note_shares(groups: &[Group], read: Read<'_>, facts: &mut Facts) {
+    let groups: Vec<&Group> = groups.iter().filter(|group| group.is_of_processors()).collect();
+    if groups.is_empty() || !groups.iter().all(|group| group.is_seen()) {
+        return;
+    }
+    for (key, [first, second], usual) in [
+        (LIMIT_WEIGHT, ["cpu.shares", "cpu.weight"], ["1024", "100"]),
+        ("limit.burst_us", ["cpu.cfs_burst_us", "cpu.max.burst"], ["0"; 2]),
+        ("limit.idle", ["cpu.idle"; 2], ["0"; 2]),
+    ] {
+        let of_levels = groups.iter().flat_map(|group| {
+            let (name, usual) =
+                if group.controller.is_empty() { (second, usual[1]) } else { (first, usual[0]) };
+            let value = move |below: &str| read(&format!("{}{below}/{name}", group.point));
+            group.iter_paths().filter_map(value).filter(move |value| value.trim() != usual)
+        });
+        let set: Vec<String> = of_levels.map(|value| value.trim().to_owned()).collect();
+        facts.add_fact(key, if set.is_empty() { USUAL.to_owned() } else { set.join(" ") });
+    }
+}
+
 /// Reads the lowest limits of a process, by the folder of procfs that it has.
-pub fn read_lowest(process: &Path, mounts: &[Mount], read: Read<'_>) -> Option<Lowest> {
+pub(crate) fn read_lowest(process: &Path, mounts: &[Mount], read: Read<'_>) -> Option<Lowest> {
     let text = read(&process.join("cgroup").to_string_lossy())?;
     Some(Lowest::read(&find_groups(&text, mounts), read))
 }
@@ -305,6 +338,32 @@ mod tests {
         let quota = Some(Quota { quota_us: 20_000, period_us: 100_000 });
         assert_eq!((parent.group.as_str(), parent.quota), (":/a/", quota));
         assert_eq!((parent.periods, parent.throttled, parent.throttled_ns), (50, 47, 3_000));
+    }
+
+    #[test]
+    fn shares_are_those_of_each_level_that_sets_them() {
+        let first = mount("cgroup", "/", "/cg/cpu", "rw,cpu,cpuacct");
+        let files = [
+            ("/cg/cpu/a/b/cpu.shares", "512\n"),
+            ("/cg/cpu/a/cpu.shares", "1024\n"),
+            ("/cg/cpu/a/cpu.cfs_burst_us", "900\n"),
+            ("/sys/fs/cgroup/a/cpu.weight", "20\n"),
+            ("/sys/fs/cgroup/a/cpu.idle", "1\n"),
+            ("/sys/fs/cgroup/cpu.weight", "100\n"),
+        ];
+        let shares = |line: &str, mounts: &[Mount]| {
+            with_files(&[&files[..], &[("/proc/7/cgroup", line)]].concat(), |read| {
+                let mut facts = Facts::default();
+                note_all("/proc/7".as_ref(), mounts, read, &mut facts);
+                ["limit.weight", "limit.burst_us", "limit.idle"].map(|key| facts.get(key).map(str::to_owned))
+            })
+        };
+        let some = |values: [&str; 3]| values.map(|value| Some(value.to_owned()));
+        assert_eq!(shares("4:cpu,cpuacct:/a/b\n", &[first]), some(["512", "900", "usual"]));
+        assert_eq!(shares("0::/a\n", &[second()]), some(["20", "usual", "1"]));
+        assert_eq!(shares("0::/\n", &[second()]), some(["usual"; 3]));
+        assert_eq!(shares("0::/../x\n", &[second()]), [None, None, None], "unknown is not none");
+        assert_eq!(shares("0::/a\n", &[]), [None, None, None]);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use tare_data::facts::keys::{
     MACHINE_PRODUCT, MACHINE_VENDOR, MEMORY_TOTAL_BYTES, PROCESS_STORE_BYPASS, ROOT_TYPE, WSL_VERSION,
 };
 
-use super::control_groups::{self, Lowest};
-use super::{clock as reads, mounts, network, processor};
+use super::{clock as reads, control_groups, inherited, mounts, network, processor};
 use crate::harness::kernel_files::{note_file, read_text};
 
 pub fn note_all(facts: &mut Facts) {
@@ -16,7 +15,7 @@ pub fn note_all(facts: &mut Facts) {
     clock(facts);
     memory(facts);
     process(facts);
-    control_groups(facts);
+    limits(facts);
     network::note_all(facts);
     machine(facts);
     if let Some(name) = mounts::file_system_name("/".as_ref()) {
@@ -105,24 +104,20 @@ fn process(facts: &mut Facts) {
         let value = status.lines().find_map(|text| text.strip_prefix(line));
         facts.add_fact(key, value.unwrap_or_default().trim());
     }
+    inherited::note_process("/proc/self", &read_text, facts);
     note_file(facts, "process.label", "/proc/self/attr/current");
     note_file(facts, "security.modules", "/sys/kernel/security/lsm");
 }
 
-/// Notes the lowest limits that this process's control groups and their parents set.
-fn control_groups(facts: &mut Facts) {
-    for (key, value, _) in read_lowest().iter().flat_map(Lowest::list_facts) {
-        facts.add_fact(key, value);
-    }
-}
-
-fn read_lowest() -> Option<Lowest> {
-    control_groups::read_lowest("/proc/self".as_ref(), &mounts::list_mounts().ok()?, &read_text)
+/// Notes the limits that this process's control groups and their parents set.
+fn limits(facts: &mut Facts) {
+    let mounts = mounts::list_mounts().unwrap_or_default();
+    control_groups::note_all("/proc/self".as_ref(), &mounts, &read_text, facts);
 }
 
 /// Reads the memory limit of this process's control groups, in bytes.
 pub(crate) fn read_memory_limit() -> Option<u64> {
-    read_lowest()?.memory()
+    control_groups::read_lowest("/proc/self".as_ref(), &mounts::list_mounts().ok()?, &read_text)?.memory()
 }
 
 #[cfg(test)]

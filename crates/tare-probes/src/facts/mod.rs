@@ -16,6 +16,8 @@ pub(crate) mod environment;
 #[cfg(unix)]
 mod honesty;
 #[cfg(unix)]
+pub mod inherited;
+#[cfg(unix)]
 pub mod mounts;
 #[cfg(unix)]
 pub mod network;

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::net::{AddressFamily, SocketType, socket};
 use tare_data::facts::Facts;
+use tare_data::facts::keys::{NETWORK_CHAINS, NETWORK_RULES};
 
 use crate::harness::kernel_files::read_text;
 use crate::netlink::{Message, Netlink, iter_attributes};
@@ -43,6 +44,25 @@ pub(crate) fn note_all(facts: &mut Facts) {
         device.note_facts(facts, &format!("network.{}", device.name));
     }
     note_settings(facts, "network");
+    note_filters(facts);
+}
+
+/// Notes the chains of packet filters that every packet passes (nftables), and the rules in all, in the namespace that this thread is
+/// in. Absent where this process may not read them.
+pub fn note_filters(facts: &mut Facts) {
+    // Length of `struct nfgenmsg`, whose zeros are all families; and the attribute of a chain that is attached to the kernel.
+    const FILTER_BYTES: usize = 4;
+    const CHAIN_HOOK: u16 = 4;
+    let list = |kind: i32| {
+        let kind = (libc::NFNL_SUBSYS_NFTABLES << 8 | kind) as u16;
+        Netlink::open_filters()?.request_list(Message::new(kind, &[0; FILTER_BYTES]))
+    };
+    let is_attached = |body: &[u8]| iter_attributes(body, FILTER_BYTES).any(|(kind, _)| kind == CHAIN_HOOK);
+    if let (Ok(chains), Ok(rules)) = (list(libc::NFT_MSG_GETCHAIN), list(libc::NFT_MSG_GETRULE)) {
+        let attached = chains.iter().filter(|(_, body)| is_attached(body)).count();
+        facts.add_fact(NETWORK_CHAINS, attached.to_string());
+        facts.add_fact(NETWORK_RULES, rules.len().to_string());
+    }
 }
 
 /// Notes one device, under keys that begin with `key`.

@@ -1,10 +1,12 @@
 //! Limits: of the control group and each of its parents, of processors, of the process.
 
+use tare_data::facts::Facts;
 use tare_data::facts::keys::{CONTROL_GROUP, CPU_ALLOWED, CPU_ONLINE, LIMIT_FILES, MEMORY_TOTAL_BYTES};
 
 use super::bounded::{MOST_MOUNTS, read_line, read_proc_itself};
 use super::steps::Noting;
-use crate::facts::control_groups::{Lowest, count_listed, find_groups};
+use crate::facts::control_groups::{Group, Lowest, count_listed, find_groups, note_shares};
+use crate::facts::inherited;
 use crate::facts::mounts::parse_table;
 use crate::harness::affinity::list_allowed_processors;
 
@@ -33,6 +35,7 @@ fn note_control_groups(noting: &mut Noting<'_>) {
     let Some(table) = read_proc_itself("/proc/self/mountinfo", MOST_MOUNTS) else { return };
     let groups = find_groups(&groups, &parse_table(table.as_bytes()));
     noting.add_fact(CONTROL_GROUP, if groups.is_empty() { "unseen" } else { "seen" });
+    note_scheduling(noting, &groups);
     let lowest = Lowest::read(&groups, &read_line);
     for (key, value, height) in lowest.list_facts() {
         noting.add_fact(key, value);
@@ -43,9 +46,17 @@ fn note_control_groups(noting: &mut Noting<'_>) {
     }
 }
 
+/// Notes how this process and its control groups are scheduled, and what else they inherited.
+fn note_scheduling(noting: &mut Noting<'_>, groups: &[Group]) {
+    let mut facts = Facts::default();
+    inherited::note_process("/proc/self", &read_line, &mut facts);
+    note_shares(groups, &read_line, &mut facts);
+    facts.0.iter().for_each(|(key, value)| noting.add_fact(key, value));
+}
+
 /// Notes whether there is a network besides the loopback, without sending anything.
 fn note_network(noting: &mut Noting<'_>) {
-    let mut facts = tare_data::facts::Facts::default();
+    let mut facts = Facts::default();
     crate::facts::network::note_all(&mut facts);
     match facts.get("network.devices") {
         Some("lo") => noting.add_fact("network", "loopback"),

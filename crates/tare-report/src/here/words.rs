@@ -2,7 +2,9 @@
 
 use tare_analysis::here::layers::{Class, Confidence, Layer};
 use tare_analysis::here::limits::{Change, Limit, Limits, is_throttled};
+use tare_data::facts::keys::USUAL;
 use tare_data::unit::Unit;
+use tare_data::warning::{Limited, Setting};
 
 use crate::language::{Language, say};
 use crate::number::scale_of;
@@ -86,13 +88,12 @@ pub fn describe_limits(limits: &Limits, language: Language) -> Vec<String> {
     let visible = limits.allowed.or(limits.online);
     match (limits.cpu, visible) {
         (Some(cpu), Some(visible)) => {
-            let granted = number(cpu.value);
+            let granted = share(cpu.value);
             let text = say!(language, "CPU {granted} of {visible}", granted = granted, visible = visible);
             all.push(text + from_parent(cpu, language));
         }
         (Some(cpu), None) => {
-            let granted = number(cpu.value);
-            all.push(say!(language, "CPU {granted}", granted = granted) + from_parent(cpu, language));
+            all.push(describe_limit(Limited::Processors, cpu.value, language) + from_parent(cpu, language));
         }
         (None, _) => {}
     }
@@ -116,23 +117,44 @@ pub fn describe_limits(limits: &Limits, language: Language) -> Vec<String> {
         all.push(say!(language, "may run on {allowed} of {online} CPUs", allowed = allowed, online = online));
     }
     if let Some(memory) = limits.memory {
-        let text = say!(language, "memory {size}", size = size(memory.value));
+        let text = describe_limit(Limited::Memory, memory.value, language);
         all.push(text + from_parent(memory, language));
     }
     if let Some(processes) = limits.processes {
-        let text = say!(language, "{count} processes", count = number(processes.value));
+        let text = describe_limit(Limited::Processes, processes.value, language);
         all.push(text + from_parent(processes, language));
     }
     if let Some(files) = limits.files {
         all.push(say!(language, "{count} open files", count = files));
     }
+    let settings = limits.settings.iter();
+    all.extend(settings.map(|(setting, value)| describe_setting(*setting, value, language)));
     let others = [
         (limits.loopback_only, language.word("no network but the loopback")),
-        (limits.is_idle, language.word("runs only when nothing else does")),
         (limits.store_bypass_off, language.word("speculation restricted")),
     ];
     all.extend(others.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()));
     all
+}
+
+/// Describes a limit by its value.
+pub(crate) fn describe_limit(limited: Limited, value: f64, language: Language) -> String {
+    match limited {
+        Limited::Processors => say!(language, "CPU {granted}", granted = share(value)),
+        Limited::Memory => say!(language, "memory {size}", size = size(value)),
+        Limited::Processes => say!(language, "{count} processes", count = number(value)),
+    }
+}
+
+/// Describes a setting of the scheduler by its value.
+pub(crate) fn describe_setting(setting: Setting, value: &str, language: Language) -> String {
+    let value = if value == USUAL { language.word("usual").to_owned() } else { clean_text(value) };
+    match setting {
+        Setting::Nice => say!(language, "nice {value}", value = value),
+        Setting::Class => say!(language, "scheduling class {value}", value = value),
+        Setting::Processors => say!(language, "CPUs {value}", value = value),
+        Setting::Weight => say!(language, "processor weight {value}", value = value),
+    }
 }
 
 fn from_parent(limit: Limit, language: Language) -> &'static str {
@@ -173,6 +195,12 @@ pub fn number(value: f64) -> String {
     if rounded.fract() == 0.0 { format!("{rounded:.0}") } else { format!("{rounded:.1}") }
 }
 
+/// Formats processors with at most two decimals, none of them a 0 at the end.
+fn share(processors: f64) -> String {
+    let text = format!("{processors:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 fn size(bytes: f64) -> String {
     let scale = scale_of(bytes, Unit::Bytes);
     format!("{} {}", number(bytes / scale.divisor), scale.unit)
@@ -198,6 +226,7 @@ mod tests {
     fn sizes_and_numbers_are_short() {
         assert_eq!(number(2.0), "2");
         assert_eq!(number(0.5), "0.5");
+        assert_eq!([0.05, 0.2, 2.0, 10.0].map(share), ["0.05", "0.2", "2", "10"]);
         assert_eq!(size(268_435_456.0), "256 MiB");
     }
 
@@ -208,9 +237,17 @@ mod tests {
             allowed: Some(2),
             online: Some(4),
             files: Some(64),
+            settings: vec![(Setting::Nice, "5".to_owned()), (Setting::Weight, "20".to_owned())],
             ..Limits::default()
         };
         let texts = describe_limits(&limits, Language::English);
-        assert_eq!(texts, ["CPU 0.5 of 2 (a parent's)", "may run on 2 of 4 CPUs", "64 open files"]);
+        let expected = [
+            "CPU 0.5 of 2 (a parent's)",
+            "may run on 2 of 4 CPUs",
+            "64 open files",
+            "nice 5",
+            "processor weight 20",
+        ];
+        assert_eq!(texts, expected);
     }
 }

@@ -2,11 +2,14 @@
 
 use tare_data::batch::OUTSIDE;
 use tare_data::facts::Facts;
-use tare_data::facts::keys::{CLOCK_STEP_NS, CPU_EMULATED, OUTSIDE_IMAGE_DIRECT};
+use tare_data::facts::keys::{
+    CLOCK_STEP_NS, CPU_EMULATED, NETWORK_CHAINS, NETWORK_RULES, OUTSIDE_IMAGE_DIRECT,
+};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::declared::{Promise, Times};
 use tare_data::session::{PlannedCase, TargetFacts};
 use tare_data::unit::Unit;
+use tare_data::warning::Warning;
 
 use crate::statistics::tails;
 use crate::verdicts::summary::reads_single_operations;
@@ -20,6 +23,16 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// Reads the step of an environment's clock, where it is too coarse to time single operations.
 pub(crate) fn coarse_step(facts: Option<&TargetFacts>) -> Option<u64> {
     facts?.inside.get_integer(CLOCK_STEP_NS).filter(|step| *step > COARSEST_STEP_NS)
+}
+
+/// Finds the packet filters of the baseline, where the environment is known to have none.
+pub(crate) fn filtered_baseline([target, baseline]: [Option<&TargetFacts>; 2]) -> Option<Warning> {
+    let count = |facts: &TargetFacts, key: &str| {
+        facts.outside.get_integer(key).or_else(|| facts.inside.get_integer(key))
+    };
+    let chains = count(baseline?, NETWORK_CHAINS).filter(|chains| *chains > 0)?;
+    let rules = count(baseline?, NETWORK_RULES)?;
+    (count(target?, NETWORK_CHAINS)? == 0).then_some(Warning::FilteredBaseline { chains, rules })
 }
 
 /// Tells whether the processor of an environment is emulated.
@@ -106,4 +119,28 @@ pub(crate) fn too_few(metric: &Metric, operations: u64) -> Option<String> {
     let least = tails::least_operations(q)?;
     (operations < least)
         .then(|| format!("too few operations a trial for {}: {operations} of {least}", metric.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filtered(chains: &str) -> TargetFacts {
+        let mut outside = Facts::default();
+        outside.add_fact(NETWORK_CHAINS, chains);
+        outside.add_fact(NETWORK_RULES, "7");
+        let (inside, places) = (Facts::default(), Default::default());
+        TargetFacts { target: "x".into(), inside, outside, places }
+    }
+
+    #[test]
+    fn filters_of_the_baseline_alone_are_told_where_both_are_known() {
+        let [none, four, unknown] = ["0", "4", ""].map(filtered);
+        let expected = Some(Warning::FilteredBaseline { chains: 4, rules: 7 });
+        assert_eq!(filtered_baseline([Some(&none), Some(&four)]), expected);
+        for [target, baseline] in [[&four, &four], [&four, &none], [&unknown, &four], [&none, &unknown]] {
+            assert_eq!(filtered_baseline([Some(target), Some(baseline)]), None);
+        }
+        assert_eq!(filtered_baseline([None, Some(&four)]), None);
+    }
 }

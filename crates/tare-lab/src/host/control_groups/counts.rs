@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::CPU_ALLOWED;
@@ -11,8 +11,10 @@ use tare_data::session::limits::GroupCounts;
 use tare_probes::agent::AGENT;
 use tare_probes::agent::launched::LAUNCHED;
 use tare_probes::facts::control_groups::{self, count_listed};
+use tare_probes::facts::{inherited, network};
 
 use crate::host::mounts::{self, Mount};
+use crate::host::network_namespace::run_in_namespace;
 use crate::host::processes;
 
 /// Bytes of a file of the kernel that are read.
@@ -48,18 +50,29 @@ impl Hierarchies {
         (!texts.is_empty()).then(|| all.into_values().collect())
     }
 
-    /// Notes the limits of processes: those of one where there are several.
-    pub fn note_limits(&self, processes: &Processes, facts: &mut Facts) {
+    /// Notes the limits of processes, and the packet filters that they pass where `with_filters`: those of one where there are several.
+    pub fn note_outside(&self, processes: &Processes, with_filters: bool, facts: &mut Facts) {
         let Some(process) = list_folders(processes).next() else { return };
-        let lowest = control_groups::read_lowest(&process, &self.0, &read_path);
-        for (key, value, _) in lowest.iter().flat_map(control_groups::Lowest::list_facts) {
-            facts.add_fact(key, value);
+        if with_filters {
+            note_filters(&process, facts);
         }
+        control_groups::note_all(&process, &self.0, &read_path, facts);
+        inherited::note_process(&process.to_string_lossy(), &read_path, facts);
         let status = read(&process.join("status")).unwrap_or_default();
         let listed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         let allowed = listed.and_then(|list| count_listed(list.trim()));
         facts.add_fact(CPU_ALLOWED, allowed.map(|count| count.to_string()).unwrap_or_default());
     }
+}
+
+/// Notes the packet filters in the network namespace of a process, where this process may enter it.
+fn note_filters(process: &Path, facts: &mut Facts) {
+    let found = run_in_namespace(&process.join("ns/net"), || {
+        let mut found = Facts::default();
+        network::note_filters(&mut found);
+        Ok(found)
+    });
+    found.into_iter().flat_map(|found| found.0).for_each(|(key, value)| facts.add_fact(key, value));
 }
 
 /// Lists the folders in procfs of processes that still live.
@@ -79,7 +92,7 @@ fn read_path(path: &str) -> Option<String> {
     read(path.as_ref())
 }
 
-pub(super) fn read(path: &std::path::Path) -> Option<String> {
+pub(super) fn read(path: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(path).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
     Some(text)

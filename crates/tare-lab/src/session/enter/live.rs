@@ -326,7 +326,7 @@ impl<'a> LiveArena<'a> {
                 #[cfg(unix)]
                 let usage = entered.watch_usage(ready.kernel.is_process, &self.hierarchies);
                 #[cfg(unix)]
-                self.hierarchies.note_limits(&usage.workers, &mut outside);
+                self.hierarchies.note_outside(&usage.workers, target.described.is_none(), &mut outside);
                 let peers = find_peer_ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
