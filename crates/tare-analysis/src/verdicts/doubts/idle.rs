@@ -8,8 +8,8 @@ use tare_data::unit::{Direction, Unit};
 
 use crate::findings::{Cell, Level, Missing, Row};
 
-/// Fewest processors that are told of. Processes that do nothing come to less than 0.02, of which most is the end of the trial before;
-/// from 0.1 on, work on all processors of a small machine takes 5 % longer.
+/// Fewest processors that are told of: where there are two, work on both takes 5 % longer. Environments without helpers come to none,
+/// or to a tick where a trial ends late.
 const FEWEST: f64 = 0.1;
 /// Shortest time from which they are told: the kernel counts in ticks of 10 ms, of which one is a fiftieth of it.
 const SHORTEST_NS: u64 = 500_000_000;
