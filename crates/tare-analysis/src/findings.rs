@@ -45,6 +45,15 @@ pub struct Findings {
     pub articles: Vec<ArticleBeside>,
 }
 
+impl Findings {
+    /// Tells whether nothing is compared where runs of a command failed: too few ended alike.
+    pub fn lacks_good_runs(&self) -> bool {
+        let failed = self.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RunsEnded { .. }));
+        let mut cells = self.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells).peekable();
+        failed && cells.peek().is_some() && cells.all(|cell| matches!(cell, Cell::Missing(_)))
+    }
+}
+
 /// A metric of a case, in every environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {

@@ -74,9 +74,10 @@ impl<'a> TargetPairs<'a> {
         let planned = plan.cases.get(one.case)?;
         let direction = planned.metrics.get(one.metric)?.direction;
         let values = [of(other)?, of(one)?];
-        let trials = [other, one].map(|seat| self.judge.trials(seat.case, seat.target).to_vec());
+        let all = [other, one].map(|seat| self.judge.trials(seat.case, seat.target));
         // Runs of a command that ended otherwise did other work.
-        let runs = pair_runs(planned, trials, &planned.metrics, None).filter(|_| one.case == other.case);
+        let runs = pair_runs(planned, all.map(<[_]>::to_vec), all, &planned.metrics, None);
+        let runs = runs.filter(|_| one.case == other.case);
         if runs.as_ref().is_some_and(|runs| runs.find_objection().is_some()) {
             return None;
         }

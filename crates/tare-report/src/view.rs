@@ -133,8 +133,12 @@ pub(crate) fn measured_s(session: &Session) -> Option<f64> {
     Some(end_ns as f64 / 1e9)
 }
 
-/// Formats `18 rounds`, or `7 to 18 rounds` if cases or environments differ.
+/// Formats `18 rounds`, or `7 to 18 rounds` if cases or environments differ. Rounds in which runs failed, so that nothing was compared,
+/// are none of them.
 fn rounds(findings: &Findings, language: Language) -> String {
+    if findings.lacks_good_runs() {
+        return language.word("nothing compared").into();
+    }
     let counts = || {
         let cells = findings.rows.iter().flat_map(|row| row.cells.iter().filter_map(Cell::level));
         let levels = findings.rows.iter().filter_map(|row| row.baseline.as_ref()).chain(cells);

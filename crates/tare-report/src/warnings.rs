@@ -62,11 +62,12 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::SeveralBoots { boots } => {
             say!(language, "its rounds ran in {boots} boots of the machine", boots = boots)
         }
-        Warning::RunsEnded { command, end, count, runs } => {
-            failed_runs(command, *end, [*count, *runs], language)
+        Warning::RunsEnded { command, end, warms_up, count, runs } => {
+            failed_runs(command, *end, *count, &count_runs(*warms_up, *runs, language), language)
         }
-        Warning::RunsLeftOut { end, here, runs, of_baseline, baseline_runs } => {
-            runs_left_out(*end, [*here, *runs], [*of_baseline, *baseline_runs], language)
+        Warning::RunsLeftOut { end, warms_up, here, runs, of_baseline, baseline_runs } => {
+            let runs = count_runs(*warms_up, *runs, language);
+            runs_left_out(*end, (*here, &runs), [*of_baseline, *baseline_runs], language)
         }
         Warning::Throttled { share, factor } => throttled(*share, *factor, language),
         Warning::BaselineThrottled { share } => throttled_baseline(*share, language),
@@ -161,24 +162,36 @@ fn canary(ratio: f64, language: Language) -> String {
     )
 }
 
-fn failed_runs(command: &str, end: RunEnd, [count, runs]: [u32; 2], language: Language) -> String {
+fn count_runs(warms_up: bool, runs: u32, language: Language) -> String {
+    match warms_up {
+        true => language.counted(runs as usize, "warm-up", "warm-ups"),
+        false => language.counted(runs as usize, "run", "runs"),
+    }
+}
+
+fn failed_runs(command: &str, end: RunEnd, count: u32, runs: &str, language: Language) -> String {
     say!(
         language,
         "{command}: {count} of {runs} ended with {end}",
         command = clean_text(command),
         count = count,
-        runs = language.counted(runs as usize, "run", "runs"),
+        runs = runs,
         end = describe_end(end, language)
     )
 }
 
-fn runs_left_out(end: RunEnd, [here, runs]: [u32; 2], of_baseline: [u32; 2], language: Language) -> String {
+fn runs_left_out(
+    end: RunEnd,
+    (here, runs): (u32, &str),
+    of_baseline: [u32; 2],
+    language: Language,
+) -> String {
     let [of_baseline, baseline_runs] = of_baseline;
     say!(
         language,
         "{here} of {runs} ended with {end}, in the baseline {of_baseline} of {baseline_runs}",
         here = here,
-        runs = language.counted(runs as usize, "run", "runs"),
+        runs = runs,
         end = describe_end(end, language),
         of_baseline = of_baseline,
         baseline_runs = baseline_runs

@@ -17,6 +17,7 @@ pub fn exit_of_session(session: &Session, findings: &Findings) -> Exit {
     let if_so = |applies: bool, exit: Exit| if applies { exit } else { Exit::Done };
     by_ending
         .min(if_so(all_failed(findings), Exit::Environment))
+        .min(if_so(findings.lacks_good_runs(), Exit::Undecided))
         .min(if_so(!has_fixed_rounds && decides_nothing(findings), Exit::Undecided))
 }
 
@@ -40,7 +41,9 @@ fn decides_nothing(findings: &Findings) -> bool {
 mod tests {
     use tare_analysis::Options;
     use tare_analysis::findings::Row;
+    use tare_data::batch::RunEnd;
     use tare_data::failure::{Failure, FailureKind};
+    use tare_data::warning::Warning;
 
     use std::path::Path;
 
@@ -78,6 +81,22 @@ mod tests {
         session.plan.budget_s = None;
         assert_eq!(exit_of_session(&session, &findings), Exit::Done);
         session.plan.until_decided = true;
+        assert_eq!(exit_of_session(&session, &findings), Exit::Undecided);
+    }
+
+    #[test]
+    fn a_session_whose_runs_fail_too_often_to_compare_any_has_an_exit_code_with_fixed_rounds_as_well() {
+        let (mut session, mut findings) = decided();
+        session.plan.budget_s = None;
+        let reason = "5 of 14 runs ended with exit code 3, in the baseline 4 of 12".to_owned();
+        for cell in findings.rows.iter_mut().flat_map(|row| &mut row.cells) {
+            let level = cell.level().unwrap().clone();
+            *cell = Cell::Missing(Missing::NotComparable { reason: reason.clone(), level });
+        }
+        assert_eq!(exit_of_session(&session, &findings), Exit::Done, "what misleads is not compared");
+        let ended =
+            |end| Warning::RunsEnded { command: "x".into(), end, warms_up: false, count: 5, runs: 14 };
+        findings.warnings.push((None, ended(RunEnd::ExitCode(3))));
         assert_eq!(exit_of_session(&session, &findings), Exit::Undecided);
     }
 

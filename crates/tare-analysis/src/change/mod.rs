@@ -10,10 +10,7 @@ mod costs;
 pub mod facts;
 mod sides;
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use tare_data::batch::RunEnd;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Plan, Role, Session};
 
@@ -26,7 +23,7 @@ use crate::gate::{
     Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_slower, rule_within_reach,
 };
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
-use crate::verdicts::doubts::ends::{count_ends, explain_other_ends};
+use crate::verdicts::doubts::ends::{Ends, count_ends, explain_other_ends};
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Spread between sessions of one machine where nothing measures it and no other is stated, as a standard deviation of
@@ -242,7 +239,7 @@ fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, 
 fn explain_ends(sides: [&Vec<SideRow<'_>>; 2], target: &Target) -> Option<String> {
     let explain = |name_of: &dyn Fn(&Session) -> Option<String>| {
         let [old, new] = sides.map(|side| {
-            let mut all: BTreeMap<RunEnd, u32> = BTreeMap::new();
+            let mut all = Ends::new();
             for (side, row) in side {
                 let (Some(name), Some(row)) = (name_of(side.session), row) else { continue };
                 for (end, count) in count_ends(side.session, &row.case, &name) {

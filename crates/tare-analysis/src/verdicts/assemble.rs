@@ -8,7 +8,7 @@ use std::thread;
 
 use tare_data::encoding::clip_text;
 use tare_data::failure::{BROKE_OFF, FailureKind};
-use tare_data::session::{Ending, Plan, Role, Session};
+use tare_data::session::{Ending, Plan, PlannedCase, Role, Session, Trial};
 use tare_data::warning::Warning;
 
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
@@ -17,6 +17,7 @@ use crate::statistics::level::ALPHA;
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::correction::confirm_directions;
 use crate::verdicts::doubts::idle;
+use crate::verdicts::doubts::ends::is_counted_by_runs;
 use crate::verdicts::planted::judge_planted_cost;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options};
 use crate::verdicts::stopping::FEWEST_UNITS;
@@ -243,9 +244,16 @@ fn session_warnings(
 }
 
 /// Counts the trials that failed, and finds their most frequent reason: one of trials that failed by themselves, where there is one,
-/// and not because the other side of their pair did. The one that ran when a session was stopped is not counted.
+/// and not because the other side of their pair did. The one that ran when a session was stopped is not counted, nor are those of
+/// commands whose runs are.
 fn failed_trials(session: &Session) -> Option<Warning> {
-    let failures = session.trials.iter().filter_map(|trial| trial.failure.as_ref());
+    let cases: BTreeMap<&str, &PlannedCase> =
+        session.plan.cases.iter().map(|planned| (planned.id.as_str(), planned)).collect();
+    let by_runs = |trial: &&Trial| {
+        cases.get(trial.case.as_str()).is_some_and(|planned| is_counted_by_runs(planned, trial))
+    };
+    let failed = session.trials.iter().filter(|trial| trial.failure.is_some());
+    let failures = failed.filter(|trial| !by_runs(trial)).filter_map(|trial| trial.failure.as_ref());
     let mut reasons: BTreeMap<(bool, String), usize> = BTreeMap::new();
     for failure in failures.filter(|failure| failure.reason != BROKE_OFF) {
         *reasons.entry((failure.kind != FailureKind::Partner, failure.to_string())).or_default() += 1;

@@ -420,12 +420,15 @@ impl<'a> Judge<'a> {
             ..make_comparison(level, &judgement, baseline, series)
         };
         if let Some(reason) = self.find_failure_objection((case, target), &comparison) {
+            let reason = runs.and_then(RunPairs::describe_failed).unwrap_or(reason);
             return Judged { may_change: true, ..not_comparable(reason, comparison.level) };
         }
         let coarse = ticks[1].filter(|_| resolution >= COARSE_MARGINS * margin.planned);
         comparison.warnings.extend(coarse.map(Ticks::warn));
         comparison.warnings.extend(mean_cost(&pairs, &judgement));
-        comparison.warnings.extend(runs.and_then(RunPairs::find_doubt));
+        if let Some(runs) = runs {
+            runs.add_doubt(&mut comparison.warnings);
+        }
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
     }
 
@@ -475,7 +478,8 @@ impl<'a> Judge<'a> {
         let partner = self.find_turn_partner(case, target);
         let [others, own] = self.select_sides(case, target)?;
         let names = partner.map(|partner| [name(partner), name(target)]);
-        ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
+        let all = [partner.or(self.find_first(target))?, target].map(|target| self.trials(case, target));
+        ends::pair_runs(&self.progress.plan.cases[case], [others, own], all, metrics, names)
     }
 
     /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.

@@ -412,16 +412,12 @@ mod tests {
         request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
         let batches = run_trial(&request).unwrap();
         let timed = |phase| batches.iter().filter(|b| b.series == "run" && b.phase == phase).count();
-        assert_eq!(
-            (timed(Phase::Cold), timed(Phase::Warm)),
-            (1, 4),
-            "two more that warm up are not reported"
-        );
+        assert_eq!((timed(Phase::Cold), timed(Phase::Warm)), (1, 4), "two more that warm up have no times");
         let log = std::fs::read_to_string(folder.join("log")).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(log, "setup\n".to_owned() + &"run\n".repeat(7));
         let ends: Vec<RunEnd> = batches.iter().filter_map(RunEnd::from_batch).collect();
-        assert_eq!(ends, [RunEnd::ExitCode(5); 5]);
+        assert_eq!(ends, [RunEnd::ExitCode(5); 7], "and all have an end");
         let missing = failure(&[("folder", "/no/such/folder")]);
         assert_eq!(missing.kind, FailureKind::NotSupported);
     }
@@ -464,6 +460,7 @@ mod tests {
         let third = "echo >>n; test $(wc -l <n) -lt 3 || exit 3";
         let code = RunEnd::ExitCode;
         assert_eq!(of(third, "0"), (vec![code(0), code(0), code(3)], false));
+        assert_eq!(of("exit 3", "0"), (vec![code(3)], false), "one that warms up");
         assert_eq!(of("kill -9 $$", "any"), (vec![RunEnd::Signal(9); 5], true));
     }
 

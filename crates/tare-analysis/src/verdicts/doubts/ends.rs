@@ -20,12 +20,20 @@ const LEVEL: f64 = 0.01;
 /// Limit on the ends that are reported of a command in an environment.
 const MOST_REPORTED: usize = 3;
 
-/// Counts of each end in two environments: the one that is compared with, and the one that is judged.
-type Counts = BTreeMap<RunEnd, [u32; 2]>;
+/// End of a run. Runs that warm up are counted apart from those that are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ended {
+    pub warms_up: bool,
+    pub end: RunEnd,
+}
+
+/// Counts of each end among the runs of a command in an environment.
+pub(crate) type Ends = BTreeMap<Ended, u32>;
 
 /// Runs of a command in an environment, with those that they are compared with.
 pub(crate) struct RunPairs {
-    counts: Counts,
+    /// Ends of all runs in the environment that is compared with, and in the one that is judged.
+    sides: [Ends; 2],
     pairs: u32,
     unlike: u32,
     /// The exit code of a run that did its work; none where any will do.
@@ -47,21 +55,37 @@ impl RunPairs {
         if self.unlike == 0 {
             return None;
         }
-        let differs = self.counts.keys().any(|end| self.share_p(*end) < LEVEL);
+        let differs = self.list_ends().any(|ended| self.share_p(ended) < LEVEL);
         let is_too_many = f64::from(self.unlike) > MOST_UNLIKE * f64::from(self.pairs);
-        let ([of_baseline, here], [baseline, runs], end) = self.most_telling()?;
+        let reason = self.describe_failed()?;
         (differs || is_too_many).then(|| Objection {
-            reason: format!(
-                "{here} of {runs} runs ended with {end}, in the baseline {of_baseline} of {baseline}"
-            ),
+            reason,
             is_final: differs || at_least(self.pairs.into(), self.unlike.into(), MOST_UNLIKE) < LEVEL,
         })
     }
 
-    /// Returns the doubt about an answer that leaves out pairs.
-    pub fn find_doubt(&self) -> Option<Warning> {
-        let ([of_baseline, here], runs, end) = self.most_telling().filter(|_| self.unlike > 0)?;
-        Some(Warning::RunsLeftOut { end, here, runs: runs[1], of_baseline, baseline_runs: runs[0] })
+    /// Describes the runs that failed in both environments; none where none did.
+    pub fn describe_failed(&self) -> Option<String> {
+        let ([of_baseline, here], [baseline, runs], Ended { warms_up, end }) = self.most_telling()?;
+        Some(if warms_up {
+            format!("{here} of {runs} warm-ups ended with {end}, in the baseline {of_baseline} of {baseline}")
+        } else {
+            format!("{here} of {runs} runs ended with {end}, in the baseline {of_baseline} of {baseline}")
+        })
+    }
+
+    /// Adds the doubt about an answer that leaves out pairs, in place of a count of trials.
+    pub fn add_doubt(&self, warnings: &mut Vec<Warning>) {
+        if let Some(doubt) = self.find_doubt() {
+            warnings.retain(|warning| !matches!(warning, Warning::TrialsFailed { .. }));
+            warnings.push(doubt);
+        }
+    }
+
+    fn find_doubt(&self) -> Option<Warning> {
+        let ([of_baseline, here], [baseline_runs, runs], Ended { warms_up, end }) =
+            self.most_telling().filter(|_| self.unlike > 0)?;
+        Some(Warning::RunsLeftOut { end, warms_up, here, runs, of_baseline, baseline_runs })
     }
 
     /// Replaces the values of a row by those of the runs that ended alike.
@@ -71,23 +95,33 @@ impl RunPairs {
         raw.map(|series| Cow::Owned(Series { values: values.next().unwrap_or_default(), ..series.clone() }))
     }
 
-    fn runs(&self) -> [u32; 2] {
-        self.counts.values().fold([0; 2], |sum, counts| [sum[0] + counts[0], sum[1] + counts[1]])
+    fn list_ends(&self) -> impl Iterator<Item = Ended> + '_ {
+        let [of_baseline, here] = &self.sides;
+        of_baseline.keys().chain(here.keys()).copied()
     }
 
-    fn share_p(&self, end: RunEnd) -> f64 {
-        compute_share_p(self.counts[&end].map(u64::from), self.runs().map(u64::from))
+    /// Returns the runs of both sides that ended so, and all that are counted with them.
+    fn counts_of(&self, ended: Ended) -> [[u32; 2]; 2] {
+        let so = |ends: &Ends| ends.get(&ended).copied().unwrap_or(0);
+        [self.sides.each_ref().map(so), self.sides.each_ref().map(|ends| count_kind(ends, ended))]
+    }
+
+    fn share_p(&self, ended: Ended) -> f64 {
+        let [counts, runs] = self.counts_of(ended).map(|sides| sides.map(u64::from));
+        compute_share_p(counts, runs)
     }
 
     /// Finds the end whose shares differ most, or that is most frequent among equals: never that of a run that did its work.
-    fn most_telling(&self) -> Option<([u32; 2], [u32; 2], RunEnd)> {
-        let failed = self.counts.keys().filter(|end| **end != good_end(self.expected));
-        let rank = |end: &RunEnd| (self.share_p(*end), u32::MAX - self.counts[end].iter().sum::<u32>());
-        let end = failed.copied().min_by(|a, b| {
-            let (a, b) = (rank(a), rank(b));
+    fn most_telling(&self) -> Option<([u32; 2], [u32; 2], Ended)> {
+        let failed = self.list_ends().filter(|ended| ended.end != good_end(self.expected));
+        let rank =
+            |ended: Ended| (self.share_p(ended), u32::MAX - self.counts_of(ended)[0].iter().sum::<u32>());
+        let ended = failed.min_by(|a, b| {
+            let (a, b) = (rank(*a), rank(*b));
             a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
         })?;
-        Some((self.counts[&end], self.runs(), end))
+        let [counts, runs] = self.counts_of(ended);
+        Some((counts, runs, ended))
     }
 }
 
@@ -107,11 +141,40 @@ fn read_ends(trial: &Trial) -> Vec<(Phase, RunEnd)> {
     ends.filter_map(|batch| Some((batch.phase, RunEnd::from_batch(&batch)?))).collect()
 }
 
+/// Counts the runs of a command, for every sentence that has their number. Warm-ups count where one that fails ends its trial.
+fn count_runs(planned: &PlannedCase, trials: &[&Trial]) -> Ends {
+    let warm_ups_count = expected_code(planned).is_some();
+    let mut counts = Ends::new();
+    for (phase, end) in trials.iter().flat_map(|trial| read_ends(trial)) {
+        let warms_up = phase == Phase::Cold;
+        if !warms_up || warm_ups_count {
+            *counts.entry(Ended { warms_up, end }).or_default() += 1;
+        }
+    }
+    counts
+}
+
+/// Counts the runs that warm up, or those that are timed, as one that ended so does.
+fn count_kind(ends: &Ends, ended: Ended) -> u32 {
+    ends.iter().filter(|(other, _)| other.warms_up == ended.warms_up).map(|(_, count)| count).sum()
+}
+
+/// Tells whether a trial has no value because a run of its command failed, on this side of a pair or the other: it is counted by its
+/// runs.
+pub(crate) fn is_counted_by_runs(planned: &PlannedCase, trial: &Trial) -> bool {
+    let Some(expected) = expected_code(planned) else { return false };
+    let fails = |(_, end): &(Phase, RunEnd)| *end != good_end(Some(expected));
+    let is_of_partner = trial.failure.as_ref().is_some_and(|failure| !failure.is_own());
+    planned.case.probe.starts_with(USER) && (is_of_partner || read_ends(trial).iter().any(fails))
+}
+
 /// Pairs the runs of a command in two environments: the one that is compared with, and the one that is judged. `names` are those of
-/// environments whose trials took turns. None where the record does not state how runs ended.
+/// environments whose trials took turns, `all` the trials by which runs are counted. None where the record does not state how runs
+/// ended.
 pub(crate) fn pair_runs(
     planned: &PlannedCase,
     [others, own]: [Vec<&Trial>; 2],
+    all: [&[&Trial]; 2],
     metrics: &[Metric],
     names: Option<[&str; 2]>,
 ) -> Option<RunPairs> {
@@ -126,8 +189,9 @@ pub(crate) fn pair_runs(
             found.add_round([other, own]);
         }
     }
-    let Pairing { counts, pairs, unlike, expected, rounds } = found;
-    if counts.is_empty() {
+    let Pairing { pairs, unlike, expected, rounds } = found;
+    let sides = all.map(|trials| count_runs(planned, trials));
+    if pairs == 0 {
         return None;
     }
     let alike = (unlike > 0).then(|| {
@@ -139,38 +203,37 @@ pub(crate) fn pair_runs(
             series.into_iter().map(|series| series.values).collect()
         })
     });
-    Some(RunPairs { counts, pairs, unlike, expected, alike })
+    Some(RunPairs { sides, pairs, unlike, expected, alike })
 }
 
 /// Counts the ends of a command's runs in an environment; empty where the record does not state them.
-pub(crate) fn count_ends(session: &Session, case: &str, target: &str) -> BTreeMap<RunEnd, u32> {
+pub(crate) fn count_ends(session: &Session, case: &str, target: &str) -> Ends {
     let wanted = |trial: &Trial| trial.case == case && trial.target == target;
     let trials = list_counted_trials(&session.trials, &session.repeated, wanted);
-    let mut counts = BTreeMap::new();
-    for (_, end) in trials.into_iter().flat_map(read_ends) {
-        *counts.entry(end).or_default() += 1;
-    }
-    counts
+    let planned = session.plan.cases.iter().find(|planned| planned.id == case);
+    planned.map(|planned| count_runs(planned, &trials)).unwrap_or_default()
 }
 
 /// Explains why older runs and newer ones are not compared: an end has another share among them, so that they did other work.
-pub(crate) fn explain_other_ends([old, new]: [&BTreeMap<RunEnd, u32>; 2]) -> Option<String> {
-    let sizes = [old, new].map(|counts| counts.values().sum::<u32>());
-    if sizes.contains(&0) {
-        return None;
-    }
-    let ends: BTreeSet<RunEnd> = old.keys().chain(new.keys()).copied().collect();
-    let mut others = ends.into_iter().filter_map(|end| {
-        let counts = [old, new].map(|counts| counts.get(&end).copied().unwrap_or(0));
+pub(crate) fn explain_other_ends([old, new]: [&Ends; 2]) -> Option<String> {
+    let ends: BTreeSet<Ended> = old.keys().chain(new.keys()).copied().collect();
+    let mut others = ends.into_iter().filter_map(|ended| {
+        let counts = [old, new].map(|counts| counts.get(&ended).copied().unwrap_or(0));
+        let sizes = [old, new].map(|counts| count_kind(counts, ended));
         let share = |side: usize| f64::from(counts[side]) / f64::from(sizes[side]);
         let differs = (share(0) - share(1)).abs() > MOST_UNLIKE
             || compute_share_p(counts.map(u64::from), sizes.map(u64::from)) < LEVEL;
-        differs.then_some((end, counts))
+        (differs && !sizes.contains(&0)).then_some((ended, counts, sizes))
     });
     // Runs that did their work are the others of those that did not.
     let first = others.next()?;
-    let (end, [before, now]) = others.next().filter(|_| first.0 == good_end(None)).unwrap_or(first);
-    Some(format!("{now} of {} runs ended with {end}, and {before} of {} before", sizes[1], sizes[0]))
+    let (Ended { warms_up, end }, [before, now], [were, are]) =
+        others.next().filter(|_| first.0.end == good_end(None)).unwrap_or(first);
+    Some(if warms_up {
+        format!("{now} of {are} warm-ups ended with {end}, and {before} of {were} before")
+    } else {
+        format!("{now} of {are} runs ended with {end}, and {before} of {were} before")
+    })
 }
 
 /// Reports the ends of a command's runs in an environment that are not those of a run that did its work.
@@ -178,22 +241,21 @@ pub(crate) fn list_failed_runs(planned: &PlannedCase, trials: &[&Trial]) -> Vec<
     if !planned.case.probe.starts_with(USER) {
         return Vec::new();
     }
-    let mut counts: BTreeMap<RunEnd, u32> = BTreeMap::new();
-    for (_, end) in trials.iter().flat_map(|trial| read_ends(trial)) {
-        *counts.entry(end).or_default() += 1;
-    }
-    let runs = counts.values().sum();
-    counts.remove(&good_end(expected_code(planned)));
-    let mut failed: Vec<(RunEnd, u32)> = counts.into_iter().collect();
-    failed.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let warning = |(end, count)| Warning::RunsEnded { command: planned.label.clone(), end, count, runs };
+    let counts = count_runs(planned, trials);
+    let is_failed = |(ended, _): &(&Ended, &u32)| ended.end != good_end(expected_code(planned));
+    let mut failed: Vec<(&Ended, &u32)> = counts.iter().filter(is_failed).collect();
+    failed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let warning = |(ended, count): (&Ended, &u32)| {
+        let Ended { warms_up, end } = *ended;
+        let runs = count_kind(&counts, *ended);
+        Warning::RunsEnded { command: planned.label.clone(), end, warms_up, count: *count, runs }
+    };
     failed.into_iter().take(MOST_REPORTED).map(warning).collect()
 }
 
 /// Pairs of runs while they are counted.
 #[derive(Default)]
 struct Pairing<'a> {
-    counts: Counts,
     pairs: u32,
     unlike: u32,
     expected: Option<i32>,
@@ -210,11 +272,6 @@ struct PairedRound<'a> {
 impl<'a> Pairing<'a> {
     fn add_round(&mut self, trials: [&'a Trial; 2]) {
         let ends = trials.map(read_ends);
-        for (side, ends) in ends.iter().enumerate() {
-            for (_, end) in ends {
-                self.counts.entry(*end).or_default()[side] += 1;
-            }
-        }
         let (mut keeps_cold, mut keeps_warm) = (true, Vec::new());
         for at in 0..ends[0].len().max(ends[1].len()) {
             let pair = [ends[0].get(at), ends[1].get(at)];
@@ -224,11 +281,15 @@ impl<'a> Pairing<'a> {
                 [Some(one), None] | [None, Some(one)] if !self.is_good(one) => false,
                 _ => continue,
             };
-            self.pairs += 1;
-            self.unlike += u32::from(!is_alike);
-            match pair.into_iter().flatten().next() {
-                Some((Phase::Cold, _)) => keeps_cold = is_alike,
-                _ => keeps_warm.push(is_alike),
+            let is_cold = matches!(pair.into_iter().flatten().next(), Some((Phase::Cold, _)));
+            match is_cold {
+                true if at == 0 => keeps_cold = is_alike,
+                true => {}
+                false => keeps_warm.push(is_alike),
+            }
+            if !is_cold || self.expected.is_some() {
+                self.pairs += 1;
+                self.unlike += u32::from(!is_alike);
             }
         }
         self.rounds.push(PairedRound { trials, keeps_cold, keeps_warm });
@@ -310,8 +371,9 @@ mod tests {
     #[test]
     fn runs_that_end_otherwise_than_before_are_not_compared() {
         let ends = |good: u32, seven: u32| {
-            let counts = [(RunEnd::ExitCode(0), good), (RunEnd::ExitCode(7), seven)];
-            counts.into_iter().filter(|(_, count)| *count > 0).collect::<BTreeMap<_, _>>()
+            let ended = |code| Ended { warms_up: false, end: RunEnd::ExitCode(code) };
+            let counts = [(ended(0), good), (ended(7), seven)];
+            counts.into_iter().filter(|(_, count)| *count > 0).collect::<Ends>()
         };
         let explain = |old, new| explain_other_ends([&old, &new]);
         let wanted = "2 of 2 runs ended with exit code 7, and 0 of 2 before".to_owned();

@@ -81,10 +81,11 @@ fn refusal(findings: &Findings) -> &str {
     }
 }
 
-fn failed_runs(findings: &Findings, target: &str) -> Vec<(RunEnd, u32, u32)> {
+/// Lists the runs that failed: how many, of how many, and whether they warm up.
+fn failed_runs(findings: &Findings, target: &str) -> Vec<(u32, u32, bool)> {
     let of = findings.warnings.iter().filter(|(of, _)| of.as_deref() == Some(target));
     of.filter_map(|(_, warning)| match warning {
-        Warning::RunsEnded { end, count, runs, .. } => Some((*end, *count, *runs)),
+        Warning::RunsEnded { count, runs, warms_up, .. } => Some((*count, *runs, *warms_up)),
         _ => None,
     })
     .collect()
@@ -99,7 +100,7 @@ fn a_command_that_fails_at_once_is_not_faster() {
         assert!(row.cells[0].comparison().is_none(), "{}", row.metric.name);
         assert!(row.cells[0].level().is_some(), "its own value is still shown");
     }
-    assert_eq!(failed_runs(&findings, "box"), [(BAD, 120, 120)]);
+    assert_eq!(failed_runs(&findings, "box"), [(120, 120, false)]);
     assert_eq!(failed_runs(&findings, "native"), []);
     let runs = list_runs(&session, &session.plan.cases[0].id, "box");
     assert_eq!((runs.len(), runs[0].end, runs[0].user_ns), (120, BAD, 2e6));
@@ -109,7 +110,7 @@ fn a_command_that_fails_at_once_is_not_faster() {
 fn a_command_that_always_fails_alike_is_compared() {
     let findings = found(&session("any", |_, _| BAD));
     assert!(expect_comparison(&findings.rows[0].cells[0]).warnings.is_empty());
-    assert_eq!(failed_runs(&findings, "native"), [(BAD, 120, 120)]);
+    assert_eq!(failed_runs(&findings, "native"), [(120, 120, false)]);
 }
 
 #[test]
@@ -127,11 +128,56 @@ fn ends_that_are_all_good_change_nothing() {
 }
 
 #[test]
+fn a_run_that_fails_is_counted_by_runs_alone_and_apart_where_it_warms_up() {
+    // The first run of each trial warms up, and every third run of all fails.
+    let end = |target: &str, at: u32| {
+        if (at + target.len() as u32).is_multiple_of(3) { BAD } else { GOOD }
+    };
+    let warming = |expected: &str| {
+        let mut session = session(expected, |_, _| GOOD);
+        for trial in &mut session.trials {
+            let first = trial.round * RUNS as u32;
+            let mut ends = (0..RUNS as u32).map(|at| end(&trial.target, first + at)).collect::<Vec<_>>();
+            if expected != "any" {
+                let ran = ends.iter().position(|end| *end == BAD).map_or(RUNS, |at| at + 1);
+                ends.truncate(ran);
+            }
+            let batch = |(at, end): (usize, &RunEnd)| Batch {
+                series: ENDED.into(),
+                phase: if at == 0 { Phase::Cold } else { Phase::Warm },
+                started_ns: 0,
+                sample: Sample::Gauge { value: end.to_gauge() },
+            };
+            trial.batches = ends.iter().enumerate().map(batch).collect::<Vec<_>>().into();
+            let failure = Failure::new(FailureKind::WrongWork, "x ended with exit code 7, expected 0");
+            trial.failure = (expected != "any" && ends.contains(&BAD)).then_some(failure);
+        }
+        found(&session)
+    };
+    let findings = warming("0");
+    // Ten of 30 trials fail when they warm up, ten at the first run that is timed, and ten at the second.
+    assert_eq!(failed_runs(&findings, "native"), [(20, 30, false), (10, 30, true)]);
+    let counts =
+        |warning: &Warning| matches!(warning, Warning::SessionFailed { .. } | Warning::TrialsFailed { .. });
+    assert!(!findings.warnings.iter().any(|(_, warning)| counts(warning)), "{:?}", findings.warnings);
+    assert!(findings.lacks_good_runs());
+    // Warm-ups matter to nobody if any end will do.
+    assert_eq!(failed_runs(&warming("any"), "native"), [(30, 90, false)]);
+}
+
+#[test]
 fn a_few_pairs_that_end_differently_are_left_out_and_said() {
     let rare = |target: &str, at: u32| if target == "box" && at % 40 == 7 { BAD } else { GOOD };
     let findings = found(&session("any", rare));
     let comparison = expect_comparison(&findings.rows[0].cells[0]);
-    let left_out = Warning::RunsLeftOut { end: BAD, here: 3, runs: 120, of_baseline: 0, baseline_runs: 120 };
+    let left_out = Warning::RunsLeftOut {
+        end: BAD,
+        warms_up: false,
+        here: 3,
+        runs: 120,
+        of_baseline: 0,
+        baseline_runs: 120,
+    };
     assert!(comparison.warnings.contains(&left_out), "{:?}", comparison.warnings);
     assert!((comparison.ratio - 1.0).abs() < 0.01, "the quick failures are not in it: {}", comparison.ratio);
     assert_eq!(comparison.rounds, ROUNDS);

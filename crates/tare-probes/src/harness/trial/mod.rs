@@ -144,42 +144,34 @@ impl<'a> Trial<'a> {
             (1..warmup).try_for_each(|_| {
                 let mut report = Report::default();
                 let done = work(1, &mut report);
-                done.inspect_err(|_| trial.keep_ends(Phase::Cold, report))
+                trial.waiting.add_ends(Phase::Cold, now_ns(), report);
+                done
             })
         };
         let done = match self.request.amount {
             Amount::Calibrate => self.calibrate(&mut work),
             Amount::Operations { batch, batches } => match self.turns.take() {
-                None => {
-                    warm_up(self, &mut work)?;
-                    (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))
-                }
+                None => warm_up(self, &mut work)
+                    .and_then(|()| (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))),
                 Some(mut turns) => {
                     let done = self.alternate(&mut turns, (batch, batches), &mut work, warm_up);
                     self.turns = Some(turns);
                     done
                 }
             },
-            Amount::Duration { batch, seconds } => {
-                warm_up(self, &mut work)?;
+            Amount::Duration { batch, seconds } => warm_up(self, &mut work).and_then(|()| {
                 let end_ns = now_ns() + (seconds * 1e9) as u64;
                 while now_ns() < end_ns {
                     self.batch(Phase::Warm, batch, &mut work)?;
                 }
                 Ok(())
-            }
+            }),
         };
         if done.is_err() {
             self.waiting.keep_ends();
         }
         self.send();
         done
-    }
-
-    /// Keeps the ends of runs of a batch that failed. Nothing else of it is a figure.
-    fn keep_ends(&mut self, phase: Phase, report: Report) {
-        self.waiting.add(phase, now_ns(), report);
-        self.waiting.keep_ends();
     }
 
     /// Runs `work` in turn with the other side of a pair. After each hand-over some operations are not timed: they bring back the
@@ -338,7 +330,7 @@ impl<'a> Trial<'a> {
         let started_ns = now_ns();
         let mut report = Report::default();
         if let Err(failure) = work(operations, &mut report) {
-            self.keep_ends(phase, report);
+            self.waiting.add_ends(phase, started_ns, report);
             return Err(failure);
         }
         // While a trial holds what it made, the host looks at its own memory.

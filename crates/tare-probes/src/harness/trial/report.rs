@@ -55,6 +55,10 @@ impl Report {
         self.add_gauge(ENDED, end.to_gauge());
     }
 
+    fn keep_ends(&mut self) {
+        self.samples.retain(|(series, _)| *series == ENDED);
+    }
+
     /// Compares two batches: they are alike with as many operations and bytes in each series.
     fn is_like(&self, other: &Report) -> bool {
         let kind = |taken: &Taken| match taken {
@@ -124,9 +128,17 @@ impl Waiting {
         }
     }
 
+    /// Adds the ends of runs alone: nothing else of a batch that failed, or of one that warms up, is a figure.
+    pub(super) fn add_ends(&mut self, phase: Phase, started_ns: u64, mut report: Report) {
+        report.keep_ends();
+        if !report.samples.is_empty() {
+            self.add(phase, started_ns, report);
+        }
+    }
+
     /// Keeps the ends of runs alone.
     pub(super) fn keep_ends(&mut self) {
-        self.rows.iter_mut().for_each(|(.., row)| row.samples.retain(|(series, _)| *series == ENDED));
+        self.rows.iter_mut().for_each(|(.., row)| row.keep_ends());
         self.rows.retain(|(.., row)| !row.samples.is_empty());
     }
 
