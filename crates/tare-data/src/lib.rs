@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod batch;
+pub mod budget;
 pub mod build;
 pub mod encoding;
 pub mod facts;

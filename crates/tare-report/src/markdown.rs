@@ -185,7 +185,7 @@ fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &N
     let legend = if legend.is_empty() { legend } else { format!("{}. ", escape_markdown(&legend)) };
     lines.push(format!(
         "<sub>{legend}{}</sub>",
-        escape_markdown(&view::list_checks(findings, ENGLISH).join(" "))
+        escape_markdown(&view::list_checks(session, findings, ENGLISH).join(" "))
     ));
     if lines[0].is_empty() {
         lines.remove(0);

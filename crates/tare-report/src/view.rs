@@ -2,6 +2,7 @@
 
 use tare_analysis::findings::sameness::MARGIN;
 use tare_analysis::findings::{Cell, Comparison, Findings, Kind, PlantedCost, Row};
+use tare_data::budget::name_budget;
 use tare_data::facts::keys::{
     CPU_COUNT, CPU_HYPERVISOR, CPU_MODEL, FILE_SYSTEM_TYPE, KERNEL_NAME, KERNEL_RELEASE, ROOT_TYPE,
 };
@@ -212,7 +213,7 @@ fn format_margins(cases: &[PlannedCase], language: Language) -> String {
 }
 
 /// Lists the checks of the session: its control, the differences it could have missed, repeated rounds.
-pub(crate) fn list_checks(findings: &Findings, language: Language) -> Vec<String> {
+pub(crate) fn list_checks(session: &Session, findings: &Findings, language: Language) -> Vec<String> {
     let certificate = &findings.certificate;
     let baseline = clean_text(&findings.baseline);
     let mut checks = vec![match certificate.control_cells {
@@ -228,7 +229,7 @@ pub(crate) fn list_checks(findings: &Findings, language: Language) -> Vec<String
     checks.extend(certificate.planted.as_ref().map(|planted| planted_cost(planted, language)));
     checks.extend(describe_seen(findings, language));
     checks.extend(smallest_differences(findings, language));
-    checks.extend(estimate_rounds_to_decide(findings, language));
+    checks.extend(estimate_rounds_to_decide(session, findings, language));
     let is_warned =
         findings.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RoundsRepeated { .. }));
     if certificate.repeated > 0 && !is_warned {
@@ -299,8 +300,12 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
     (!findings.subjects.is_empty()).then(unknown)
 }
 
-/// Estimates the rounds that would decide the cells that lack rounds.
-pub(crate) fn estimate_rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
+/// Estimates the rounds that would decide the cells that lack rounds, and the budget that has room for them.
+pub(crate) fn estimate_rounds_to_decide(
+    session: &Session,
+    findings: &Findings,
+    language: Language,
+) -> Option<String> {
     let rows = select_rows(findings, false);
     let cells = || rows.iter().flat_map(|row| &row.cells);
     let open = || cells().filter_map(words::find_comparison).filter(|c| !c.answer().is_decided());
@@ -325,11 +330,20 @@ pub(crate) fn estimate_rounds_to_decide(findings: &Findings, language: Language)
     let longer = if times < 1.95 { format!("{times:.1}") } else { format!("{times:.0}") };
     Some(say!(
         language,
-        "About {rounds} rounds, {longer} times as many, would settle {which}: a longer --budget, or more --rounds.",
+        "About {rounds} rounds, {longer} times as many, would settle {which}: {option}.",
         rounds = rounds,
         longer = longer,
-        which = which
+        which = which,
+        option = name_longer_budget(session, times)
+            .unwrap_or_else(|| language.word("a longer --budget, or more --rounds").to_owned())
     ))
+}
+
+/// Formats the option whose budget has room for this many times the rounds of a session; none where it had no budget.
+fn name_longer_budget(session: &Session, times: f64) -> Option<String> {
+    session.plan.budget_s?;
+    let begun_s = session.trials.iter().map(|trial| trial.started_ns).min()? as f64 / 1e9;
+    Some(name_budget(begun_s + (measured_s(session)? - begun_s) * times))
 }
 
 /// Lists the warnings about an environment or the whole session, each with its advice; with `each`, also those that

@@ -106,7 +106,7 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
         out.explanations(&legend, &notes, prose);
     }
     out.blank();
-    out.answers(findings, prose, options.wide);
+    out.answers(session, findings, prose, options.wide);
     if !repeats_article {
         out.article_tables(findings, width);
     }
@@ -277,16 +277,16 @@ impl Output {
     }
 
     /// Adds a line per environment, then the warnings, then the checks of the wide table.
-    fn answers(&mut self, findings: &Findings, width: usize, wide: bool) {
+    fn answers(&mut self, session: &Session, findings: &Findings, width: usize, wide: bool) {
         let language = self.language;
         let lines = match wide {
             true => summary::summarise_environments(findings, language),
             false => summary::summarise_briefly(findings, language),
         };
         let checks = match wide {
-            true => view::list_checks(findings, language),
+            true => view::list_checks(session, findings, language),
             false => {
-                let needed = view::estimate_rounds_to_decide(findings, language);
+                let needed = view::estimate_rounds_to_decide(session, findings, language);
                 needed.into_iter().chain(view::describe_seen(findings, language)).collect()
             }
         };

@@ -42,6 +42,8 @@ const COMMANDS_NS: f64 = 40e6;
 const SLOWEST_COMMANDS_NS: f64 = 160e6;
 /// ...and at most so often.
 const MOST_RUNS: f64 = 20.0;
+/// Scale of the shortest trials.
+pub const LEAST_SCALE: f64 = 0.1;
 /// Batches that count where each has new processes.
 const PLACED_COUNTED: f64 = 8.0;
 
@@ -138,6 +140,10 @@ impl Wanted<'_> {
         };
         let most = if self.batching == Batching::Placed { PLACED_COUNTED } else { PAIR_COUNTED };
         let mut counted = (pair_ns / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
+        if self.batching == Batching::Runs && self.scale <= LEAST_SCALE {
+            // Each run is a value, and one in each of the rounds of a first look says more than several in a few.
+            return Amount::Operations { batch: 1, batches: 1.0f64.max(counted * self.scale) as u32 };
+        }
         if self.batching == Batching::Runs && ENOUGH_RUNS * both_ns <= PAIR_OF_ENOUGH_RUNS_NS {
             counted = counted.max(ENOUGH_RUNS);
         }

@@ -11,6 +11,7 @@ use tare_probes::descriptions::{DEMAND_COMMAND, USER_COMMAND, demand_of};
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};
 use crate::session::plan::amount::{Pace, compute_pace};
+use crate::session::plan::budget::cut_deadline_ms;
 use crate::study::SelectedCase;
 
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
@@ -29,22 +30,22 @@ struct Sent {
     elapsed_ns: u64,
 }
 
-/// Measures the pace of a case in an environment.
+/// Measures the pace of a case in an environment. `until_ns` is when the budget is spent.
 pub fn calibrate_case(
     selected: &SelectedCase,
-    target: usize,
-    started: &Started,
+    target: (usize, &Started),
     seed: u64,
+    until_ns: Option<u64>,
     arena: &mut dyn Arena,
 ) -> Result<Result<Pace, Failure>, LabError> {
-    let mut sent = trial(&selected.case, Amount::Calibrate, (target, started), seed, arena)?;
+    let mut sent = trial(&selected.case, Amount::Calibrate, target, seed, until_ns, arena)?;
     // A command that fails now and then is measured: the rounds count its failures.
     for _ in 1..MOST_TRIES {
         let is_flaky = |failure: &Failure| failure.kind == FailureKind::WrongWork;
         if selected.probe.name != USER_COMMAND || !sent.as_ref().is_err_and(is_flaky) {
             break;
         }
-        sent = trial(&selected.case, Amount::Calibrate, (target, started), seed, arena)?;
+        sent = trial(&selected.case, Amount::Calibrate, target, seed, until_ns, arena)?;
     }
     Ok(sent.and_then(|sent| {
         compute_pace(&sent.batches, sent.elapsed_ns)
@@ -61,7 +62,7 @@ pub fn count_demand(
 ) -> Result<Counted, LabError> {
     let case = Case { probe: DEMAND_COMMAND.to_owned(), ..case.clone() };
     let once = Amount::Operations { batch: 1, batches: 1 };
-    Ok(match trial(&case, once, (0, started), seed, arena)? {
+    Ok(match trial(&case, once, (0, started), seed, None, arena)? {
         Err(failure) => Counted::Failed(failure),
         Ok(sent) => Counted::Demand(demand_of(sent.batches.iter().filter_map(|batch| match batch.sample {
             Sample::Gauge { value } => Some((batch.series.as_str(), value)),
@@ -76,9 +77,11 @@ fn trial(
     amount: Amount,
     (target, started): (usize, &Started),
     seed: u64,
+    until_ns: Option<u64>,
     arena: &mut dyn Arena,
 ) -> Result<Result<Sent, Failure>, LabError> {
-    let request = match trial_request(0, case, amount, started, seed, deadline_ms(case)) {
+    let deadline_ms = cut_deadline_ms(deadline_ms(case), until_ns, arena.now_ns());
+    let request = match trial_request(0, case, amount, started, seed, deadline_ms) {
         Ok(request) => request,
         Err(failure) => return Ok(Err(failure)),
     };

@@ -1,20 +1,59 @@
 //! Room in a budget: how long trials are, and how many rounds there may be at most.
 
+use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_data::budget::name_budget;
 use tare_data::session::{Role, Sides};
 
+use crate::session::plan::amount::LEAST_SCALE;
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::starts::{SHORTEST_ROUND_S, Start, rounds_with_starts};
 
 /// Trials are made shorter, step by step, until the budget has room for the first look.
 const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, LEAST_SCALE];
-/// Scale of the shortest trials.
-pub const LEAST_SCALE: f64 = 0.1;
+/// A trial may take this long however little time is left.
+const SHORTEST_DEADLINE_MS: u64 = 1_000;
 /// Time is what ends a session, and the number of rounds in its plan a horizon that it should not meet: this many times
 /// the rounds that the quickest comparison could have if it had all the time alone, because a calibration may have
 /// met a slow moment. A horizon that is twice as far costs an interim look some 4 % of its interval's width, and the look at
 /// the end nothing; one that is met would leave time unused.
 const SPARE: f64 = 1.5;
+
+/// A session is over before it has taken this many times its budget.
+const MOST_TIMES: f64 = 2.0;
+
+/// Computes the moment that nothing may outlast, from that at which a budget is spent.
+pub(crate) fn last_moment_ns(until_ns: u64) -> u64 {
+    (until_ns as f64 * MOST_TIMES) as u64
+}
+
+/// Cuts the deadline of a trial that begins now to what a budget leaves of the time that nothing may outlast.
+pub(crate) fn cut_deadline_ms(deadline_ms: u64, until_ns: Option<u64>, now_ns: u64) -> u64 {
+    let left_ms = until_ns.map(|until_ns| last_moment_ns(until_ns).saturating_sub(now_ns) / 1_000_000);
+    left_ms.map_or(deadline_ms, |left_ms| deadline_ms.min(left_ms.max(SHORTEST_DEADLINE_MS)))
+}
+
+/// Estimates the seconds that a session needs until the first look at all of its `of` cases, of which these are calibrated now.
+pub(crate) fn estimate_needed_s(
+    (cases, of): (&[Calibrated], usize),
+    targets: &Sides,
+    starts_s: f64,
+    now_s: f64,
+) -> f64 {
+    let share = of as f64 / cases.len().max(1) as f64;
+    let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
+    // A control has a part of the rounds.
+    let is_compared = |(at, _): &(usize, &f64)| targets.role(*at) != Role::Control;
+    let round_s: f64 = trials_s.iter().enumerate().filter(is_compared).map(|(_, s)| s).sum();
+    let before_s = starts_s + (now_s - starts_s).max(0.0) * share;
+    before_s + FEWEST_STARTS as f64 * starts_s + f64::from(rounds_before_look(0)) * round_s * share
+}
+
+/// Says that a budget is too short for the first look at everything, and which one would do.
+pub(crate) fn describe_short_budget(needed_s: f64) -> String {
+    let (rounds, budget) = (rounds_before_look(0), name_budget(needed_s));
+    format!("the budget is too short to decide everything: {budget} has room for {rounds} rounds of it")
+}
 
 /// Time of a round in trials, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +119,15 @@ mod tests {
         assert_eq!(planned(100.0, 0.0, 20.0).0, 0.25);
         assert_eq!(planned(100.0, 0.0, 1000.0).0, 0.1, "nothing fits");
         assert_eq!(planned(100.0, 5.0, 4.5).0, 0.5, "starts of five seconds have half of the time");
+    }
+
+    #[test]
+    fn a_trial_ends_before_twice_the_budget() {
+        let second = 1_000_000_000;
+        assert_eq!(cut_deadline_ms(60_000, None, 5 * second), 60_000);
+        assert_eq!(cut_deadline_ms(60_000, Some(16 * second), 5 * second), 27_000);
+        assert_eq!(cut_deadline_ms(60_000, Some(16 * second), 50 * second), 1_000);
+        assert_eq!(cut_deadline_ms(5_000, Some(u64::MAX), 0), 5_000);
     }
 
     #[test]

@@ -12,10 +12,12 @@ use crate::study::SelectedCase;
 /// Bytes of a message: two lines of a terminal.
 const LONGEST_MESSAGE: usize = 200;
 
-/// Refuses a session whose subjects all have a failure; one without subjects compares nothing, and goes on.
+/// Refuses a session whose subjects all have a failure, with the next step that it asks for; one without subjects compares nothing, and
+/// goes on.
 pub fn require_subject<'a>(
     targets: &Sides,
     find_failure: impl Fn(usize) -> Option<&'a Failure>,
+    advise: fn(&Failure) -> Option<&'static str>,
 ) -> Result<(), LabError> {
     let subjects = || (0..targets.len()).filter(|target| targets.role(*target) == Role::Subject);
     let mut failures = Vec::new();
@@ -25,19 +27,20 @@ pub fn require_subject<'a>(
     }
     match failures.as_slice() {
         [] => Ok(()),
-        [(name, failure)] => Err(no_subject(format!("cannot measure {name}: {}", failure.reason), failure)),
+        [(name, failure)] => {
+            Err(no_value(format!("cannot measure {name}: {}", failure.reason), advise(failure)))
+        }
         [(name, failure), ..] => {
             let all = failures.len();
-            Err(no_subject(
-                format!("cannot measure any of {all} environments; {name}: {}", failure.reason),
-                failure,
-            ))
+            let what = format!("cannot measure any of {all} environments; {name}: {}", failure.reason);
+            Err(no_value(what, advise(failure)))
         }
     }
 }
 
-fn no_subject(what: String, failure: &Failure) -> LabError {
-    LabError::new(ErrorKind::Environment, clip_text(what, LONGEST_MESSAGE)).with_hint(next_step(failure))
+fn no_value(what: String, hint: Option<&str>) -> LabError {
+    let error = LabError::new(ErrorKind::Environment, clip_text(what, LONGEST_MESSAGE));
+    LabError { hint: hint.map(str::to_owned), ..error }
 }
 
 /// Refuses a session whose baseline has no room for a case, or cannot run a single one: the user can mend the first, and a table
@@ -69,8 +72,7 @@ pub fn find_failure_of_all(cases: &[Calibrated], target: usize) -> Option<&Failu
 
 fn nothing_in_baseline(selected: &SelectedCase, failure: &Failure, baseline: &str) -> LabError {
     if selected.case.probe.starts_with(USER) {
-        let what = clip_text(format!("in {baseline}: {}", failure.reason), LONGEST_MESSAGE);
-        return LabError::new(ErrorKind::Environment, what).with_hint(next_step(failure));
+        return no_value(format!("in {baseline}: {}", failure.reason), advise_on_command(failure));
     }
     let kind = if selected.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
     LabError::new(kind, format!("no case can be measured in the baseline '{baseline}'"))
@@ -81,22 +83,27 @@ fn nothing_in_baseline(selected: &SelectedCase, failure: &Failure, baseline: &st
         })
 }
 
-/// Advises on an environment, or a command in it, that failed.
-fn next_step(failure: &Failure) -> &'static str {
+/// Advises on an environment that failed.
+pub fn advise_on_environment(failure: &Failure) -> Option<&'static str> {
+    match failure.kind {
+        FailureKind::Died => Some("tare check --time enters each environment, and shows what it needs"),
+        // The reason names the budget.
+        FailureKind::LeftOut => None,
+        _ => Some("tare check shows what each environment needs"),
+    }
+}
+
+/// Advises on a command that failed in an environment.
+pub fn advise_on_command(failure: &Failure) -> Option<&'static str> {
     match failure.kind {
         // Steps besides the command are named by their options.
         FailureKind::WrongWork if failure.reason.starts_with("--") => {
-            "run it by itself first: it must end with exit code 0"
+            Some("run it by itself first: it must end with exit code 0")
         }
-        FailureKind::WrongWork => "-i goes on after a command that fails",
-        FailureKind::Deadline => "--timeout gives a run more time",
-        FailureKind::Died => "tare check --time enters each environment, and shows what it needs",
-        FailureKind::NotSupported
-        | FailureKind::NotPermitted
-        | FailureKind::NotComparable
-        | FailureKind::Broken
-        | FailureKind::LeftOut
-        | FailureKind::Partner => "tare check shows what each environment needs",
+        FailureKind::WrongWork => Some("-i goes on after a command that fails"),
+        FailureKind::Deadline => Some("--timeout gives a run more time"),
+        // The reason tells why: it lies with the command, and not with the environment.
+        _ => None,
     }
 }
 
@@ -114,23 +121,32 @@ mod tests {
     fn a_session_without_its_only_subject_ends() {
         let failure = Failure::new(FailureKind::WrongWork, "x ended with exit code 3, expected 0");
         let alone = targets(&[Role::Baseline, Role::Control]);
-        assert!(require_subject(&alone, |_| Some(&failure)).is_ok(), "one that compares nothing goes on");
+        assert!(
+            require_subject(&alone, |_| Some(&failure), advise_on_command).is_ok(),
+            "one that compares nothing goes on"
+        );
         let one = targets(&[Role::Baseline, Role::Subject]);
-        let error = require_subject(&one, |_| Some(&failure)).unwrap_err();
+        let error = require_subject(&one, |_| Some(&failure), advise_on_command).unwrap_err();
         assert_eq!(error.what, "cannot measure Subject: x ended with exit code 3, expected 0");
         assert_eq!(
             (error.kind, error.hint.as_deref()),
             (ErrorKind::Environment, Some("-i goes on after a command that fails"))
         );
         let two = targets(&[Role::Baseline, Role::Subject, Role::Subject]);
-        assert!(require_subject(&two, |target| (target == 1).then_some(&failure)).is_ok());
+        assert!(require_subject(&two, |target| (target == 1).then_some(&failure), advise_on_command).is_ok());
         assert!(
-            require_subject(&two, |_| Some(&failure))
+            require_subject(&two, |_| Some(&failure), advise_on_command)
                 .unwrap_err()
                 .what
                 .starts_with("cannot measure any of 2")
         );
         let long = Failure::new(FailureKind::Died, "x".repeat(5_000));
-        assert!(require_subject(&one, |_| Some(&long)).unwrap_err().what.len() <= LONGEST_MESSAGE);
+        let error = require_subject(&one, |_| Some(&long), advise_on_environment).unwrap_err();
+        assert!(error.what.len() <= LONGEST_MESSAGE && error.hint.is_some());
+        for kind in [FailureKind::NotSupported, FailureKind::NotPermitted, FailureKind::Broken] {
+            let failure = Failure::new(kind, "./x: not executable (chmod +x)");
+            let error = require_subject(&one, |_| Some(&failure), advise_on_command).unwrap_err();
+            assert_eq!(error.hint, None, "no look at environments mends a command");
+        }
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use tare_analysis::verdicts::stopping::planned_looks;
+use tare_data::budget::name_budget;
 use tare_data::facts::Facts;
-use tare_data::failure::Failure;
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, Planted, Role, Session, Side, Sides, TargetFacts};
 use tare_probes::descriptions::USER_COMMAND;
@@ -15,9 +16,13 @@ use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started, Turning};
 use crate::session::plan::amount::Pace;
 use crate::session::plan::before::{calibrate_case, count_demand};
-use crate::session::plan::budget::{self, RoundTime, add_up_trials};
+use crate::session::plan::budget::{
+    self, RoundTime, add_up_trials, describe_short_budget, estimate_needed_s, last_moment_ns,
+};
 use crate::session::plan::calibrated::Calibrated;
-use crate::session::plan::hopeless::{find_failure_of_all, require_baseline, require_subject};
+use crate::session::plan::hopeless::{
+    advise_on_command, advise_on_environment, find_failure_of_all, require_baseline, require_subject,
+};
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::staging::find_left_out;
@@ -28,6 +33,9 @@ use crate::study::startup;
 
 /// Fact of an environment: how its trials take turns with their partners', or why they do not.
 pub const TURNS_FACT: &str = "session.turns";
+
+/// Share of a budget after which no further case is calibrated, so that those before it are measured.
+const CALIBRATED_SHARE: f64 = 0.5;
 
 /// Rounds of a session that only its user ends.
 pub(crate) const ENDLESS: u32 = 1_000_000;
@@ -170,7 +178,8 @@ pub fn prepare_session(
     let PlanRequest { counts_demand, needs_subject, .. } = plan_request;
     let planted = targets.take_planted();
     let mut started = enter_all(&targets, arena, writer, observer)?;
-    let mut cases = calibrate_all(selected, (&started, &targets), (seed, needs_subject), arena, observer)?;
+    let given = (selected, Calibrating { seed, needs_subject, budget_s });
+    let mut cases = calibrate_all(given, (&started, &targets), arena, observer)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
     let left_s = budget_s.map(|budget_s| (budget_s - arena.now_ns() as f64 / 1e9).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
@@ -277,7 +286,7 @@ fn facts_of(target: &Side, started: &Started) -> Entry {
 }
 
 /// Leaves out environments for whose first look the budget has no time, so that the others are decided. Containers come first, then
-/// what was named first.
+/// what was named first. Notes if it is too short all the same.
 fn leave_out_slow(
     cases: &mut [Calibrated],
     targets: &Sides,
@@ -297,6 +306,7 @@ fn leave_out_slow(
             cases.iter_mut().for_each(|case| case.paces[at] = Err(failure.clone()));
         }
     }
+    note_short_budget(cases, targets, started, left_s, arena, observer);
 }
 
 /// Warns of environments for whose verdicts the budget has too few starts.
@@ -306,41 +316,104 @@ fn note_few_starts(targets: &[Side], starts: &[Start], left_s: f64, observer: &m
     }
 }
 
-/// Calibrates every case in every environment that was entered; fails where nothing can be measured or, if a subject is needed,
-/// compared.
+/// Says that a budget is too short for the first look at commands, whose time nobody knew before.
+fn note_short_budget(
+    cases: &[Calibrated],
+    targets: &Sides,
+    started: &[Result<Started, Failure>],
+    left_s: f64,
+    arena: &dyn Arena,
+    observer: &mut dyn Observer,
+) {
+    let has_command = cases.iter().any(|case| case.selected.probe.name == USER_COMMAND);
+    let starts_s = started.iter().map(start_s).sum();
+    let needed_s = estimate_needed_s((cases, cases.len()), targets, starts_s, now_s(arena));
+    if has_command && needed_s > now_s(arena) + left_s {
+        observer.observe_event(Event::Note(describe_short_budget(needed_s)));
+    }
+}
+
+fn now_s(arena: &dyn Arena) -> f64 {
+    arena.now_ns() as f64 / 1e9
+}
+
+/// Ways in which all cases are calibrated.
+#[derive(Clone, Copy)]
+struct Calibrating {
+    seed: u64,
+    needs_subject: bool,
+    budget_s: Option<f64>,
+}
+
+/// Calibrates every case in every environment that was entered, as long as that leaves half of the budget; fails where nothing can be
+/// measured or, if a subject is needed, compared.
 fn calibrate_all(
-    selected: Vec<SelectedCase>,
-    started: (&[Result<Started, Failure>], &Sides),
-    (seed, needs_subject): (u64, bool),
+    (selected, Calibrating { seed, needs_subject, budget_s }): (Vec<SelectedCase>, Calibrating),
+    (started, sides): (&[Result<Started, Failure>], &Sides),
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Calibrated>, LabError> {
-    let (started, sides) = started;
+    let until_ns = budget_s.map(|budget_s| (budget_s * 1e9) as u64);
+    let starts_s: f64 = started.iter().map(start_s).sum();
     let nobody = Sides::default();
     let needing = if needs_subject { sides } else { &nobody };
-    require_subject(needing, |target| started[target].as_ref().err())?;
-    let (targets, of) = (started.len(), selected.len() * started.len());
+    require_subject(needing, |target| started[target].as_ref().err(), advise_on_environment)?;
+    let (targets, all, of) = (started.len(), selected.len(), selected.len() * started.len());
     let takes_turns =
         |started: &Result<Started, Failure>| started.as_ref().is_ok_and(|started| started.takes_turns);
     let takes_turns: Vec<bool> = started.iter().map(takes_turns).collect();
+    let left_out = |of: (&[Calibrated], usize), now_s: f64| {
+        let budget = name_budget(estimate_needed_s(of, sides, starts_s, now_s));
+        Failure::new(FailureKind::LeftOut, format!("the budget has no time for it; {budget} has"))
+    };
     let mut cases: Vec<Calibrated> = Vec::new();
+    let mut without_time: Option<Failure> = None;
     for selected in selected {
+        let is_late = budget_s.is_some_and(|budget_s| now_s(arena) > budget_s * CALIBRATED_SHARE);
+        if is_late && !cases.is_empty() && without_time.is_none() {
+            let failure = left_out((&cases, all), now_s(arena));
+            let left = all - cases.len();
+            observer.observe_event(Event::Note(format!(
+                "{left} of {all} cases are left out: {}",
+                failure.reason
+            )));
+            without_time = Some(failure);
+        }
+        if let Some(failure) = &without_time {
+            let paces = vec![Err(failure.clone()); targets];
+            cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
+            continue;
+        }
         let mut paces: Vec<Result<Pace, Failure>> = Vec::new();
         for (index, started) in started.iter().enumerate() {
             observer.observe_event(Event::Calibrating { done: cases.len() * targets + index, of });
             // A control is as quick as the environment that it repeats, which stands before it.
             let repeats = sides[index].repeats.as_deref();
             let repeated = repeats.and_then(|name| paces.get(sides.find(name)?).cloned());
-            paces.push(match (started, repeated) {
-                (Err(failure), _) => Err(failure.clone()),
-                (Ok(_), Some(repeated)) => repeated,
-                (Ok(started), None) => calibrate_case(&selected, index, started, seed, arena)?,
+            // Each may take as long as the baseline.
+            let before = paces.first().and_then(|pace| pace.as_ref().ok()).copied().filter(|pace| {
+                let ends_ns = arena.now_ns() as f64 + pace.operation_ns + pace.overhead_ns;
+                until_ns.is_some_and(|until_ns| ends_ns > last_moment_ns(until_ns) as f64)
+            });
+            paces.push(match (started, repeated, before) {
+                (Err(failure), _, _) => Err(failure.clone()),
+                (Ok(_), Some(repeated), _) => repeated,
+                (Ok(_), None, Some(pace)) => {
+                    let (paces, takes_turns) = (vec![Ok(pace); targets], takes_turns.clone());
+                    let alike = Calibrated { selected: selected.clone(), paces, takes_turns };
+                    Err(left_out((&[alike], all), now_s(arena) * targets as f64))
+                }
+                (Ok(started), None, None) => {
+                    calibrate_case(&selected, (index, started), seed, until_ns, arena)?
+                }
             });
         }
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
     }
     require_baseline(&cases, &sides[0].name)?;
-    require_subject(needing, |target| find_failure_of_all(&cases, target))?;
+    let are_commands = cases.iter().all(|case| case.selected.probe.name == USER_COMMAND);
+    let advise = if are_commands { advise_on_command } else { advise_on_environment };
+    require_subject(needing, |target| find_failure_of_all(&cases, target), advise)?;
     Ok(cases)
 }
 

@@ -6,7 +6,8 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Role, Side, Sides};
 
 use crate::environments::PROVIDERS;
-use crate::session::plan::budget::{LEAST_SCALE, add_up_trials};
+use crate::session::plan::amount::LEAST_SCALE;
+use crate::session::plan::budget::add_up_trials;
 use crate::session::plan::calibrated::Calibrated;
 
 /// Time that an environment needs until its first look, in seconds.

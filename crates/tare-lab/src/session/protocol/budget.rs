@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Part of a budget that is kept for leaving the environments and reading the record.
-const RESERVE: Duration = Duration::from_secs(4);
+use tare_data::budget::RESERVE;
+
 /// Shortest time that is left for measuring.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Longest budget: a clock cannot be asked for any later moment.

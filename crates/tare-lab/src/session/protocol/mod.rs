@@ -41,9 +41,11 @@ use crate::session::enter::sides::{
     keep_first_subjects, name_sides, resolve_sides,
 };
 use crate::session::peers::{self, Peers};
+use crate::session::plan::paces::Paces;
 use crate::session::plan::prepare::{
     CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session,
 };
+use crate::session::protocol::selection::Selection;
 use crate::session::rounds::Rounds;
 use crate::storage::places::Wanted;
 use crate::study::user_command::CarriedFile;
@@ -78,15 +80,15 @@ pub fn begin_session(
     let selection = request.make_selection()?;
     let study = &selection.study;
     study.published.iter().try_for_each(|name| published::read_article(name).map(drop))?;
-    let root = &request.inside.root;
     let mut cast = cast(&request, study, setting)?;
     if request.environments.is_empty() && study.environments.is_empty() {
         leave_out_further(&mut cast.sides, observer);
     }
     note_kept_changes(&cast, observer);
     add_controls(&mut cast.sides, &request.controls)?;
+    note_short_budget(&selection, &cast.sides, observer);
     if request.planted {
-        add_planted(&mut cast, root, &setting.programs);
+        add_planted(&mut cast, &request.inside.root, &setting.programs);
     }
     let peers = selection.peers.clone();
     let mut checked = Checked::new(&selection.cases(), cast, peers, &request.conditions)?;
@@ -240,6 +242,14 @@ fn note_kept_changes(cast: &Cast, observer: &mut dyn Observer) {
             "files that commands write in {} stay, and the next run finds them: {reason}",
             names.join(", ")
         )));
+    }
+}
+
+/// Says that a budget is too short, as far as typical times show that before anything is entered.
+fn note_short_budget(selection: &Selection, sides: &Sides, observer: &mut dyn Observer) {
+    let outlook = Outlook::foresee_session(selection, sides, false, &Paces::read_shipped());
+    if let Some(short) = outlook.describe_short_budget() {
+        observer.observe_event(Event::Note(short));
     }
 }
 

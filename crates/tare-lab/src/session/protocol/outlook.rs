@@ -12,7 +12,7 @@ use tare_probes::descriptions::USER_COMMAND;
 
 use crate::asked::Until;
 use crate::session::plan::amount::Pace;
-use crate::session::plan::budget::{RoundTime, rounds_within};
+use crate::session::plan::budget::{RoundTime, describe_short_budget, rounds_within};
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::paces::{EnvironmentPace, Paces};
 use crate::session::plan::prepare::{ENDLESS, not_before};
@@ -136,6 +136,13 @@ impl Outlook {
             runs,
             paces_from: paces.machine.clone(),
         }
+    }
+
+    /// Says that the budget is too short for the first look, as far as times are known.
+    pub(super) fn describe_short_budget(&self) -> Option<String> {
+        let Until::Budget(whole) = self.until else { return None };
+        let has_s = Budget::for_session(whole, Instant::now()).seconds();
+        Some(describe_short_budget(self.seconds.filter(|needed_s| *needed_s > has_s)?))
     }
 }
 
@@ -332,6 +339,19 @@ mod tests {
         assert_eq!((long.comparisons, long.left_out.len()), (2, 0));
         // 1.05 s to begin; eight starts of 1.03 s; twelve rounds of two pairs of 5 ms, and of 3 and 20 ms alone.
         assert!((long.seconds.unwrap() - 9.68).abs() < 0.05, "{:?}", long.seconds);
+    }
+
+    #[test]
+    fn a_budget_that_is_too_short_names_one_that_is_not() {
+        let in_budget = |s| {
+            let until = Until::Budget(Duration::from_secs(s));
+            foresee_quick(&["sys.getppid"], &["gvisor"], until).describe_short_budget()
+        };
+        assert_eq!(
+            in_budget(10).as_deref(),
+            Some("the budget is too short to decide everything: --budget 15s has room for 12 rounds of it")
+        );
+        assert_eq!(in_budget(60), None);
     }
 
     #[test]

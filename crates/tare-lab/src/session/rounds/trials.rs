@@ -16,6 +16,7 @@ use crate::asked::progress::Event;
 use crate::error::LabError;
 use crate::session::arena::{Outcome, Turning};
 use crate::session::plan::before::trial_request;
+use crate::session::plan::budget::{cut_deadline_ms, last_moment_ns};
 use crate::session::plan::prepare::CellIndex;
 use crate::session::rounds::{Rounds, Slot, Stop};
 use crate::study::startup;
@@ -57,7 +58,7 @@ impl Rounds<'_> {
         let is_single = partners.iter().all(Option::is_none);
         let mut trials = Vec::new();
         for (target, partner) in order.into_iter().zip(partners) {
-            if self.is_time_up() {
+            if self.is_time_up() || self.outlasts_budget(CellIndex { case: slot.case, target }) {
                 return Err(Stop::Budget);
             }
             match turning.get(&target) {
@@ -70,6 +71,13 @@ impl Rounds<'_> {
             }
         }
         Ok(trials)
+    }
+
+    /// Tells whether a trial or a pair would go on when the session has taken twice its budget.
+    fn outlasts_budget(&self, cell: CellIndex) -> bool {
+        let cost_ns = self.course.pilot.cost_ns.get(&cell).copied().unwrap_or(0.0);
+        let ends_ns = self.arena.now_ns() as f64 + cost_ns;
+        self.course.until_ns.is_some_and(|until_ns| ends_ns > last_moment_ns(until_ns) as f64)
     }
 
     /// Finds the pair of an environment in a case, and how its two sides take turns; none where it is measured alone.
@@ -233,6 +241,7 @@ impl Rounds<'_> {
         // A side waits for its partner's step, and a first one may take longer.
         let patience_ms = turn.as_ref().map_or(0, |(_, turn)| turn.patience_ms);
         let deadline_ms = deadline_ms.max(DEADLINE_STEPS * patience_ms);
+        let deadline_ms = cut_deadline_ms(deadline_ms, self.course.until_ns, self.arena.now_ns());
         let seed = Generator::for_part(plan.seed, &format!("{} {}", case.id, slot.round)).next_u64();
         let amount = match &turn {
             Some((subject, _)) => pair_amount(case, &plan.targets[*subject].name),

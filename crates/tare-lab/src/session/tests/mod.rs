@@ -1,6 +1,7 @@
 //! Whole sessions in an arena with a fake clock and known distributions.
 
 mod announcing;
+mod budgets;
 mod checks;
 mod fake_arena;
 mod long;

@@ -1,0 +1,32 @@
+//! The budget of a session, as plans, notes and reports name it.
+
+use std::time::Duration;
+
+/// Part of a budget that is kept for leaving the environments and reading the record.
+pub const RESERVE: Duration = Duration::from_secs(4);
+
+/// Formats the option with a budget that has room for a session that enters and measures for this many seconds: rounded up, for nobody
+/// knows them as well.
+pub fn name_budget(seconds: f64) -> String {
+    let s = (seconds + RESERVE.as_secs_f64()).ceil() as u64;
+    match s {
+        0..=60 => format!("--budget {}s", s.div_ceil(5) * 5),
+        61..=600 => format!("--budget {}m", s.div_ceil(60)),
+        601..=7_200 => format!("--budget {}m", s.div_ceil(300) * 5),
+        _ => format!("--budget {}h", s.div_ceil(3_600)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_rounded_up_and_has_its_reserve() {
+        let named = [7.0, 57.0, 200.0, 3_000.0, 9_000.0].map(name_budget);
+        assert_eq!(
+            named,
+            ["--budget 15s", "--budget 2m", "--budget 4m", "--budget 55m", "--budget 3h"].map(str::to_owned)
+        );
+    }
+}
