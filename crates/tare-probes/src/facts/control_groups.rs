@@ -220,9 +220,31 @@ pub(crate) fn parse_cpu_max(text: &str) -> Option<Quota> {
     make_quota(quota.parse().ok()?, period.parse().ok()?)
 }
 
+/// Counts the processes that limits of memory killed, and those that limits of processes refused, in all of a process's groups and their
+/// parents.
+pub fn read_refusals(text: &str, mounts: &[Mount], read: Read<'_>) -> [u64; 2] {
+    let mut all = [0; 2];
+    for group in find_groups(text, mounts) {
+        for below in group.iter_paths() {
+            let count =
+                |name: &str, key: &str| parse_count(&read(&format!("{}{below}/{name}", group.point))?, key);
+            // Version 1 has the same count in another file; each is there in one hierarchy alone.
+            let killed = ["memory.events", "memory.oom_control"].map(|name| count(name, "oom_kill "));
+            all[0] += killed.into_iter().flatten().sum::<u64>();
+            all[1] += count("pids.events", "max ").unwrap_or(0);
+        }
+    }
+    all
+}
+
+/// Parses the number behind a key in a file of lines.
+fn parse_count(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
+}
+
 /// Parses the periods of a group, those in which it was throttled, and the nanoseconds for which it was.
 pub(crate) fn parse_counts(text: &str) -> Option<[u64; 3]> {
-    let number = |key: &str| text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse::<u64>().ok();
+    let number = |key: &str| parse_count(text, key);
     let of_second = number("throttled_usec ").map(|us| us.saturating_mul(1_000));
     let throttled_ns = number("throttled_time ").or(of_second).unwrap_or(0);
     Some([number("nr_periods ")?, number("nr_throttled ")?, throttled_ns])
@@ -364,6 +386,20 @@ mod tests {
         assert_eq!(shares("0::/\n", &[second()]), some(["usual"; 3]));
         assert_eq!(shares("0::/../x\n", &[second()]), [None, None, None], "unknown is not none");
         assert_eq!(shares("0::/a\n", &[]), [None, None, None]);
+    }
+
+    #[test]
+    fn refusals_of_both_versions_are_added_up_over_parents() {
+        let mounts = [mount("cgroup", "/", "/cg/memory", "rw,memory"), second()];
+        let files = [
+            ("/cg/memory/m/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"),
+            ("/sys/fs/cgroup/a/memory.events", "low 0\nmax 9\noom 4\noom_kill 3\n"),
+            ("/sys/fs/cgroup/a/pids.events", "max 5\n"),
+            ("/sys/fs/cgroup/pids.events", "max 6\n"),
+            ("/sys/fs/cgroup/other/pids.events", "max 70\n"),
+        ];
+        let refusals = with_files(&files, |read| read_refusals("9:memory:/m\n0::/a\n", &mounts, read));
+        assert_eq!(refusals, [5, 11]);
     }
 
     #[test]

@@ -50,6 +50,12 @@ impl Hierarchies {
         (!texts.is_empty()).then(|| all.into_values().collect())
     }
 
+    /// Counts the processes that limits of this process's groups killed, and those that they refused.
+    pub fn read_refusals(&self) -> [u64; 2] {
+        let text = read_path("/proc/self/cgroup").unwrap_or_default();
+        control_groups::read_refusals(&text, &self.0, &read_path)
+    }
+
     /// Notes the limits of processes, and the packet filters that they pass where `with_filters`: those of one where there are several.
     pub fn note_outside(&self, processes: &Processes, with_filters: bool, facts: &mut Facts) {
         let Some(process) = list_folders(processes).next() else { return };

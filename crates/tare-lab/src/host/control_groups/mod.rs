@@ -53,15 +53,8 @@ pub struct Refusals {
 impl Refusals {
     /// Counts the refusals so far: zero if no control groups are mounted.
     pub fn count_now() -> Refusals {
-        let mut all = Refusals::default();
-        for (own, top) in OwnGroups::find("").list_mounted() {
-            for group in own.ancestors().take_while(|group| group.starts_with(top)) {
-                let files = ["memory.events", "memory.oom_control"].map(|file| group.join(file));
-                all.killed += files.iter().find_map(|file| read_count(file, "oom_kill ")).unwrap_or(0);
-                all.refused += read_count(&group.join("pids.events"), "max ").unwrap_or(0);
-            }
-        }
-        all
+        let [killed, refused] = Hierarchies::find().read_refusals();
+        Refusals { killed, refused }
     }
 
     /// Describes a limit that has done so since then.
@@ -72,12 +65,6 @@ impl Refusals {
             () => None,
         }
     }
-}
-
-/// Reads the number behind a key in a file of lines.
-fn read_count(path: &Path, key: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
-    text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
 }
 
 /// Lists limits that are as large as the machine, by the files in which they are written: the kernel counts and compares, and refuses
