@@ -447,8 +447,9 @@ fn is_gvisor(runtime: &str) -> bool {
 }
 
 fn bind(path: &Path, inside: &str) -> String {
-    // In the form of fields a colon in a path needs no care, and a comma is a quoted one.
-    format!("--mount=type=bind,\"source={}\",destination={inside}", path.display())
+    // In the form of fields a colon in a path needs no care, a comma is in a quoted one, and a quotation mark there is doubled.
+    let source = path.to_string_lossy().replace('"', "\"\"");
+    format!("--mount=type=bind,\"source={source}\",destination={inside}")
 }
 
 /// Lists limits that the container may have: Podman's own are more than many users'.
@@ -468,4 +469,16 @@ fn limits() -> Vec<String> {
 /// Asks the engine something; the first line of its answer.
 fn ask(command: &mut Command) -> io::Result<String> {
     programs::read_first_line(command, ANSWER_WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_field_whatever_its_name() {
+        let source = |path: &str| bind(Path::new(path), "/x");
+        assert_eq!(source("/a,b:c"), "--mount=type=bind,\"source=/a,b:c\",destination=/x");
+        assert_eq!(source("/a\"b"), "--mount=type=bind,\"source=/a\"\"b\",destination=/x");
+    }
 }

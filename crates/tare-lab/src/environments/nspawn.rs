@@ -105,9 +105,11 @@ fn enter(
         Seccomp::On => {}
         Seccomp::Off => drop(command.env("SYSTEMD_SECCOMP", "0")),
     }
-    // A colon separates the two, and is escaped by a backslash.
-    let bind =
-        |path: &Path, inside: &str| format!("--bind={}:{inside}", path.to_string_lossy().replace(':', "\\:"));
+    // A colon separates the two, and is escaped by a backslash, as a backslash is.
+    let bind = |path: &Path, inside: &str| {
+        let path = path.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
+        format!("--bind={path}:{inside}")
+    };
     if root.is_view() {
         // It mounts an empty /run, and an empty /tmp unless it is told not to.
         let (base, inside) = root.base();

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
+use tare_data::names::USER;
 use tare_data::request::{Request, TrialRequest};
 
 use super::identity::identify_program;
@@ -25,6 +26,8 @@ pub const AGENT: &str = "agent";
 const CLOCK_READS: u64 = 20;
 /// A clock read that takes longer than this makes a system call.
 const EXPENSIVE_READ_NS: u64 = 500;
+/// Likely cause of the end of a command's trial by a signal.
+const CALLS_ITS_GROUP: &str = "; a command that signals its whole process group (kill 0) ends it";
 
 /// Serves requests from standard input until one asks it to leave, or the stream ends.
 ///
@@ -123,7 +126,12 @@ fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) 
         Ok(Some(status)) => match status.code() {
             Some(0) => return Ok(()),
             Some(code) => (FailureKind::Died, format!("the trial's process ended with exit code {code}")),
-            None => (FailureKind::Died, format!("the trial's process was {}", describe_ending(status))),
+            None => {
+                // A command is in the group of the trial, which ends with all that it leaves behind.
+                let by_command = request.case.probe.starts_with(USER).then_some(CALLS_ITS_GROUP);
+                let reason = format!("the trial's process was {}", describe_ending(status));
+                (FailureKind::Died, reason + by_command.unwrap_or_default())
+            }
         },
     };
     send_frame(&Frame::Failed {

@@ -1,5 +1,7 @@
 //! A step of a command of one's own: setup, prepare, the command itself or conclude; and the words for a run that failed.
 
+use std::path::Path;
+
 use tare_data::batch::RunEnd;
 use tare_data::failure::{Failure, FailureKind};
 
@@ -77,13 +79,17 @@ impl Step {
         Failure::new(FailureKind::WrongWork, format!("{ended}{last}"))
     }
 
-    /// Describes a program that is not there. `searched` is false for a path.
-    pub(crate) fn describe_missing(self, words: &[String], searched: bool) -> Failure {
+    /// Describes a program that is not there, or may not be executed. `path` is none where it was searched for.
+    pub(crate) fn describe_missing(self, words: &[String], path: Option<&Path>) -> Failure {
         let program = clip(words.first().map_or("", String::as_str), MOST_WORDS);
         let step =
             if self == Step::Command { program } else { format!("{program} of {}", self.describe(words)) };
-        let place = if searched { "not found in PATH" } else { "not found" };
-        Failure::new(FailureKind::NotSupported, format!("{step}: {place}"))
+        let (kind, why) = match path {
+            None => (FailureKind::NotSupported, "not found in PATH"),
+            Some(path) if path.exists() => (FailureKind::NotPermitted, "not executable (chmod +x)"),
+            Some(_) => (FailureKind::NotSupported, "not found"),
+        };
+        Failure::new(kind, format!("{step}: {why}"))
     }
 }
 
@@ -126,7 +132,7 @@ mod tests {
         assert_eq!(code(Step::Prepare, "false"), "--prepare 'false' ended with exit code 1");
         let by_shell = ["sh", "-c", "ls | wc"].map(str::to_owned);
         assert_eq!(Step::Conclude.describe(&by_shell), "--conclude 'ls | wc'");
-        let missing = Step::Setup.describe_missing(&words("nosuch -x"), true);
+        let missing = Step::Setup.describe_missing(&words("nosuch -x"), None);
         assert_eq!(missing.reason, "nosuch of --setup 'nosuch -x': not found in PATH");
         let (long, line) = (words(&"x".repeat(5_000)), "y".repeat(5_000));
         for step in [Step::Setup, Step::Prepare, Step::Command, Step::Conclude] {

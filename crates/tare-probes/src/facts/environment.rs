@@ -26,7 +26,7 @@ pub fn note_all(facts: &mut Facts) {
 fn kernel(facts: &mut Facts) {
     let names = rustix::system::uname();
     facts.add_fact(KERNEL_NAME, names.sysname().to_string_lossy());
-    facts.add_fact(KERNEL_RELEASE, names.release().to_string_lossy());
+    facts.add_fact(KERNEL_RELEASE, find_release(&names.release().to_string_lossy()));
     facts.add_fact(KERNEL_VERSION, names.version().to_string_lossy());
     facts.add_fact(KERNEL_MACHINE, names.machine().to_string_lossy());
     // WSL 1 and gVisor identify themselves here, and only here.
@@ -109,6 +109,12 @@ fn process(facts: &mut Facts) {
     note_file(facts, "security.modules", "/sys/kernel/security/lsm");
 }
 
+/// Finds the release of the kernel: a personality for old programs calls every one 2.6, which the vDSO does not.
+fn find_release(named: &str) -> String {
+    let own = named.starts_with("2.6.").then(crate::harness::vdso::read_release).flatten();
+    own.unwrap_or_else(|| named.to_owned())
+}
+
 /// Notes the limits that this process's control groups and their parents set.
 fn limits(facts: &mut Facts) {
     let mounts = mounts::list_mounts().unwrap_or_default();
@@ -132,6 +138,13 @@ mod tests {
             assert!(facts.get(key).is_some(), "{key} is absent");
         }
         assert!(facts.get_integer("clock.step_ns").unwrap() > 0);
+    }
+
+    #[test]
+    fn a_personality_for_old_programs_hides_no_release() {
+        assert_eq!(find_release("6.18.44-cloud"), "6.18.44-cloud");
+        let of_vdso = crate::harness::vdso::read_release();
+        assert_eq!(find_release("2.6.78"), of_vdso.unwrap_or_else(|| "2.6.78".to_owned()));
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub mod stopwatch;
 #[cfg(unix)]
 pub mod syscall;
 pub mod trial;
+#[cfg(target_os = "linux")]
+pub(crate) mod vdso;
 #[cfg(windows)]
 mod windows;
 

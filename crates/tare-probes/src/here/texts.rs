@@ -1,9 +1,10 @@
 //! Texts that an environment may have put in place of the kernel's files: every parser of this folder in one function, for tests that
 //! feed any text.
 
-use super::{bounded, first, kin, machine, mounted, steps};
+use super::{bounded, kin, machine, mounted, steps};
 use crate::facts::control_groups::{Group, count_listed, find_groups, parse_counts, parse_cpu_max};
 use crate::facts::mounts::parse_table;
+use crate::harness::vdso;
 
 /// Parses a text as each file that is read here, and returns the length of everything that would be noted.
 pub fn parse_as_every_file(text: &[u8]) -> usize {
@@ -19,7 +20,7 @@ pub fn parse_as_every_file(text: &[u8]) -> usize {
         parse_cpu_max(line).map_or(0, |_| 1),
         parse_counts(text_of).map_or(0, |_| 1),
         machine::kind_of_listing(text_of).map_or(0, str::len),
-        first::find_release(text).map_or(0, |release| release.len()),
+        vdso::find_release(text).map_or(0, |release| release.len()),
         steps::decode_line(line.as_bytes()).map_or(0, |(key, value)| key.len() + value.len()),
     ];
     signs + groups + kept.iter().sum::<usize>()

@@ -145,7 +145,9 @@ pub fn greet_far_end(address: SocketAddr, token: &Token) -> Result<UdpPeer<Owned
         }
     }
     let seconds = (GREET_AGAIN * MOST_GREETINGS).as_secs();
-    let reason = format!("no answer over UDP from {address} in {seconds} s; a firewall may drop it");
+    let cause =
+        if address.ip().is_loopback() { "loopback may be down (ip link)" } else { "a firewall may drop it" };
+    let reason = format!("no answer over UDP from {address} in {seconds} s; {cause}");
     Err(Failure::new(FailureKind::Broken, reason))
 }
 

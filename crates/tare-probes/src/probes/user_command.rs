@@ -338,7 +338,10 @@ impl<'a> UserCommand<'a> {
             return Ok(self.program.clone());
         }
         let path = self.variables.get("PATH").map_or(PATH, String::as_str);
-        find_program(word, path, folder).ok_or_else(|| step.describe_missing(words, !word.contains('/')))
+        find_program(word, path, folder).ok_or_else(|| {
+            let path = word.contains('/').then(|| folder.join(word));
+            step.describe_missing(words, path.as_deref())
+        })
     }
 }
 
@@ -428,6 +431,8 @@ mod tests {
         assert_eq!(missing.kind, FailureKind::NotSupported);
         assert_eq!(missing.reason, "no-such-tool: not found in PATH");
         assert_eq!(failure(&[("command", "[\"./script\"]")]).kind, FailureKind::NotSupported);
+        let refused = failure(&[("command", "[\"/etc/passwd\"]")]);
+        assert_eq!(refused.reason, "/etc/passwd: not executable (chmod +x)");
         let elsewhere = failure(&[("command", "[\"sh\"]"), ("environment", "{\"PATH\":\"/nowhere\"}")]);
         assert_eq!(elsewhere.reason, "sh: not found in PATH");
     }

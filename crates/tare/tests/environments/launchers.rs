@@ -220,6 +220,22 @@ fn words_and_a_launcher_of_the_configuration_are_named_on_the_command_line() {
     assert!(words("asked").contains("'A=b,c?d'"), "{}", words("asked"));
 }
 
+#[test]
+fn words_that_pass_no_input_on_are_told_so() {
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let launcher = write_launcher(&bench, "deaf", "exec \"$@\" </dev/null");
+    let said = Command::new(TARE)
+        .args(["run", "--only", "null", "--rounds", "1", "--in", "native", "--enter"])
+        .arg(format!("deaf={}", launcher.display()))
+        .current_dir(folder)
+        .env("XDG_STATE_HOME", folder)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&said.stderr);
+    assert!(errors.contains("may not pass its input on (docker run and kubectl exec need -i)"), "{errors}");
+}
+
 /// Asserts that own launchers are listed and shown, that names are of one thing, and that nobody else's file is used.
 #[test]
 fn names_of_own_launchers_are_of_one_thing() {

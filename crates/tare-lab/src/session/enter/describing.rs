@@ -8,8 +8,11 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, encode_frame};
 use tare_data::request::Request;
 
-use crate::session::link::Link;
+use crate::session::link::{Link, LinkError};
 
+/// Reason of an agent that spoke, and found its input at an end.
+const NO_INPUT: &str = "the environment ended before its description: what enters it may not pass its input on (docker run and kubectl exec \
+                        need -i)";
 /// Describing takes measurements of the clock and of every place.
 const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -24,7 +27,10 @@ pub(crate) fn describe_environment(
         let described = link
             .send(&Request::Describe { places }, deadline)
             .and_then(|()| link.receive(deadline))
-            .map_err(|e| e.to_failure("description"))?;
+            .map_err(|error| match error {
+                LinkError::Ended => Failure::new(FailureKind::Died, NO_INPUT),
+                error => error.to_failure("description"),
+            })?;
         let Frame::Description { facts, places } = described.frame else {
             return Err(Failure::new(FailureKind::Broken, "the answer was not a description"));
         };
