@@ -10,8 +10,10 @@ use crate::containers::call_filter::{self, NUMBER, allow_call, fail_call, load_f
 use crate::containers::root::Root;
 use crate::containers::tracing;
 use crate::containers::view;
+use crate::environments::native;
 use crate::provider::SHARES_FILES;
 use crate::provider::prelude::*;
+use crate::provider::root::RootFolder;
 
 choice! {
     enum Seccomp: "seccomp",
@@ -65,6 +67,10 @@ impl Environment for Proot {
         Proof::Tracer("proot")
     }
 
+    fn is_machine(&self) -> bool {
+        true
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "proot", "apt-get install proot")?;
         tracing::check_tracing()?;
@@ -79,22 +85,21 @@ impl Environment for Proot {
 }
 
 fn enter(program: &Found, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
-    let root = Root::build(workspace)?;
     let mut command = programs::command(program);
+    if workspace.inside().root == RootFolder::Empty && workspace.inside().work.is_some() {
+        return enter_machine(command, program, seccomp, workspace);
+    }
+    let root = Root::build(workspace)?;
     // Its own files go into the folder of this start, with which they are removed.
     let temporary = if root.is_view() { Path::new(view::BASE) } else { workspace.folder() };
     command.env_clear().env("PROOT_TMP_DIR", temporary);
-    // Some versions unpack the program that loads others into /tmp, whatever that says, and leave it there when they are killed.
     if let Some(loader) = fs::read(&**program).ok().as_deref().and_then(find_loader) {
         let inside = root.inside_path("loader");
         let path = if root.is_view() { root.host_path(&inside) } else { workspace.folder().join("loader") };
         write_program(&path, loader).map_err(LabError::storage_error("write", &path))?;
         command.env("PROOT_LOADER", if root.is_view() { Path::new(&inside) } else { &path });
     }
-    match seccomp {
-        Seccomp::On => {}
-        Seccomp::Off => drop(command.env("PROOT_NO_SECCOMP", "1")),
-    }
+    seccomp.choose(&mut command);
     // A view is its root before it begins, for whatever call it does not translate.
     let itself = if root.is_view() { Path::new("/") } else { root.path() };
     root.enter_with(&mut command, workspace)?;
@@ -120,7 +125,35 @@ fn enter(program: &Found, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Re
     Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places: root.places, outside })
 }
 
-/// Finds the program in proot's own that loads others: an ELF file for the same processor, which ends with the headers of its
+/// Enters the machine itself, where no view of it can be made for commands: every path is translated to itself.
+fn enter_machine(
+    mut command: Command,
+    program: &Found,
+    seccomp: Seccomp,
+    workspace: &mut dyn Workspace,
+) -> Result<Entrance, LabError> {
+    command.env_clear().env("PROOT_TMP_DIR", workspace.folder());
+    if let Some(loader) = fs::read(&**program).ok().as_deref().and_then(find_loader) {
+        let path = workspace.folder().join("loader");
+        write_program(&path, loader).map_err(LabError::storage_error("write", &path))?;
+        command.env("PROOT_LOADER", &path);
+    }
+    seccomp.choose(&mut command);
+    command.args(["-r", "/", "-w", "/"]).args(workspace.words_inside(&workspace.agent().to_string_lossy()));
+    native::enter_with(command, workspace)
+}
+
+impl Seccomp {
+    fn choose(self, command: &mut Command) {
+        match self {
+            Seccomp::On => {}
+            Seccomp::Off => drop(command.env("PROOT_NO_SECCOMP", "1")),
+        }
+    }
+}
+
+/// Finds the program in proot's own that loads others. Some versions unpack it into /tmp, whatever they are told, and leave it there when
+/// they are killed: an ELF file for the same processor, which ends with the headers of its
 /// sections.
 fn find_loader(proot: &[u8]) -> Option<&[u8]> {
     let half = |file: &[u8], at: usize| Some(u16::from_le_bytes(file.get(at..at + 2)?.try_into().ok()?));
