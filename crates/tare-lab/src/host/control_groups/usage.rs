@@ -9,7 +9,6 @@ use tare_probes::facts::control_groups::count_listed;
 
 use super::counts::{Hierarchies, Processes, is_agent, read};
 use super::own::OwnGroups;
-use super::read_count;
 use crate::host::processes;
 
 /// Processes that are watched. Of a start with more nothing is known.
@@ -169,8 +168,11 @@ impl Usage {
 
 /// Reads the processor time of a control group of either version; none where it does not count it.
 fn read_group_ns(folder: &Path) -> Option<u64> {
-    let second = || Some(read_count(&folder.join("cpu.stat"), "usage_usec ")?.saturating_mul(1_000));
-    read_count(&folder.join("cpuacct.usage"), "").or_else(second)
+    let read = |file: &str, key: &str| -> Option<u64> {
+        let text = fs::read_to_string(folder.join(file)).ok()?;
+        text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
+    };
+    read("cpuacct.usage", "").or_else(|| Some(read("cpu.stat", "usage_usec ")?.saturating_mul(1_000)))
 }
 
 /// Lists the children of a process's threads, as far as the kernel lists them (CONFIG_PROC_CHILDREN).
