@@ -256,7 +256,7 @@ fn planted_cost(planted: &PlantedCost, language: Language) -> String {
 pub(crate) fn describe_seen(findings: &Findings, language: Language) -> Option<String> {
     let rows = select_rows(findings, false);
     let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::find_comparison);
-    let answered: Vec<&Comparison> = cells.filter(|cell| cell.answer().kind() != Kind::None).collect();
+    let answered: Vec<&Comparison> = cells.filter(|cell| cell.seen.seconds > 0.0).collect();
     let seconds = || answered.iter().map(|cell| cell.seen.seconds);
     let [least, most] = [seconds().reduce(f64::min)?, seconds().reduce(f64::max)?]
         .map(|seconds| language.format_duration(seconds));

@@ -77,8 +77,8 @@ impl Exit {
                  check"
             }
             Exit::Undecided => {
-                "the session had comparisons to decide and decided none, never with a fixed number of rounds; of older and newer \
-                 records, nothing could be compared"
+                "the session had comparisons to decide and decided none, never with a fixed number of rounds; or too many runs of the \
+                 commands failed to compare any; of older and newer records, nothing could be compared"
             }
             Exit::Done => "done",
         }

@@ -422,7 +422,7 @@ impl Judgement {
 
     /// Returns the rounds and the time over which it was seen.
     pub(crate) fn seen(&self) -> Seen {
-        Seen { rounds: self.reached, seconds: self.spread_s }
+        Seen { rounds: self.reached, seconds: self.spread_s.max(0.0) }
     }
 
     /// Returns what it lacks where it is not decided for want of rounds.
