@@ -223,7 +223,7 @@ fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::{Comparison, Leading, Level, Seen, Stop};
+    use crate::findings::{Comparison, Leading, Level, Span, Stop};
 
     fn kind(shares: &[f64]) -> Kind {
         let part = |share: &f64| Part {
@@ -251,7 +251,7 @@ mod tests {
             margin: 1.02,
             verdict,
             reach: Reach::Short,
-            seen: Seen { rounds: 60, seconds: 60.0 },
+            seen: Span { rounds: 60, seconds: 60.0 },
             slow: None,
             lacks: Why::Rounds,
             decided_at: None,

@@ -24,7 +24,7 @@ pub mod verdict;
 pub use answer::{Answer, Kind, Why};
 pub use interval::{Interval, Position};
 pub use reach::{Reach, Stop};
-pub use seen::{Seen, SlowSeen};
+pub use seen::{SlowSeen, Span};
 pub use verdict::{Trend, Verdict};
 
 /// Findings of a session.
@@ -373,10 +373,10 @@ pub struct Comparison {
     /// The work that the decision holds for.
     pub reach: Reach,
     /// The rounds and the time over which it was seen.
-    pub seen: Seen,
+    pub seen: Span,
     /// Slow batches that were seen, and what they add; none where trials did not take turns.
     pub slow: Option<SlowSeen>,
-    /// What a decision lacks, where rounds are what is missing first.
+    /// The reason why it is not decided, where rounds are what is missing first.
     pub lacks: Why,
     /// The rounds after which the verdict was first the final one; none while undecided.
     pub decided_at: Option<u32>,

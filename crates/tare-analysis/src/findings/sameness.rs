@@ -16,11 +16,11 @@ pub(crate) const LARGEST_BOUND: f64 = 1.10;
 /// Fewest rounds that show the same: of fewer, stalls in one round of ten could all be missing by chance (0.9^29 < 5 %).
 pub(crate) const FEWEST_FOR_SAME: usize = 29;
 
-/// A slowdown of this size or more is no state of a machine that comes and goes.
+/// The size from which on a slowdown is more than a state of a machine makes, which comes and goes.
 pub(crate) const FAR: f64 = 1.5;
 
-/// Rounds, and seconds over which they are spread, either pair of which shows that a direction within [`FAR`] is no state that comes and
-/// goes: one of ten rounds has gone by then, and one of some seconds. Rounds of long commands are few, and take a minute.
+/// Rounds, and seconds over which they are spread, either pair of which shows that a direction within [`FAR`] lasts longer than a state:
+/// one of ten rounds has gone by then, and one of some seconds. Rounds of long commands are few, and take a minute.
 pub(crate) const LASTING: [(u32, f64); 2] = [(60, 5.0), (12, 60.0)];
 
 /// Batches a side in which a bound holds for the mean as well: one in a thousand that takes a hundred times as long is met there with

@@ -1,4 +1,4 @@
-//! What an answer rests on: how long it was seen, as a state of the machine may last longer, and among how many batches.
+//! The time for which an answer was seen, as a state of the machine may last longer, and the batches among which.
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use super::sameness::{FAR, LASTING};
 
 /// The rounds that an answer rests on, and the time from the first to the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Seen {
+pub struct Span {
     pub rounds: u32,
     pub seconds: f64,
 }
 
-impl Seen {
+impl Span {
     /// Checks if a direction of this size may be one of a state that comes and goes, and has not been seen for longer than such a
     /// state lasts.
     pub(crate) fn may_be_state(self, interval: Interval) -> bool {
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn a_direction_lasts_by_rounds_and_time_or_is_far() {
         let may_be =
-            |rounds, seconds, low| Seen { rounds, seconds }.may_be_state(Interval::new(low, 2.0 * low));
+            |rounds, seconds, low| Span { rounds, seconds }.may_be_state(Interval::new(low, 2.0 * low));
         assert!(may_be(60, 4.9, 1.1) && may_be(59, 59.0, 1.1) && may_be(11, 600.0, 1.1));
         assert!(!may_be(60, 5.0, 1.1) && !may_be(12, 60.0, 1.1));
         assert!(!may_be(12, 1.0, 1.51) && !may_be(12, 1.0, 0.3) && may_be(12, 1.0, 0.34));

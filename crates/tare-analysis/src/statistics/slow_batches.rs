@@ -11,7 +11,6 @@
 //! context switches that it forces on a trial: as many of its slowest batches as had more than usual are the machine's. They must not
 //! prefer a side.
 
-use crate::findings::sameness::FEWEST_FOR_BOUND;
 use crate::statistics::normal::Z_80;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -91,8 +90,10 @@ pub(crate) struct TailDifference {
     /// The estimate from what each counts as adding, and the distance of its bounds at 95 %.
     counted: f64,
     error: f64,
-    /// The most that they add, however long each is, at 95 %; infinite where too few batches were seen to say.
+    /// The most that those that were seen add, however long each is, at 95 %.
     most: f64,
+    /// Batches of the side that has fewer.
+    fewest: u64,
     /// Chance that the longest or the interrupted ones come as unevenly, were they the machine's.
     chance: f64,
     /// Slow batches in the environment, of all of its batches.
@@ -133,7 +134,8 @@ impl TailDifference {
         let in_full = estimate + error_of(|side| side.added, one_more_in_full);
         Some(TailDifference {
             estimate,
-            most: if fewest >= FEWEST_FOR_BOUND { in_full.max(0.0) } else { f64::INFINITY },
+            most: in_full.max(0.0),
+            fewest,
             counted: target.average(target.counted) - baseline.average(baseline.counted),
             chance: chance_of_sides(baseline.longest, target.longest).min(chance_of_sides(more(0), more(1))),
             error: error_of(|side| side.counted, one_more),
@@ -143,9 +145,9 @@ impl TailDifference {
         })
     }
 
-    /// Returns the most that they add to the mean, in typical batches; infinite where too few were seen to say.
-    pub fn most(&self) -> f64 {
-        self.most
+    /// Returns the most that they add to the mean, in typical batches; infinite where a side has fewer batches than this.
+    pub fn most(&self, fewest: u64) -> f64 {
+        if self.fewest >= fewest { self.most } else { f64::INFINITY }
     }
 
     /// Checks if there are pairs enough for slow batches to have shown themselves.

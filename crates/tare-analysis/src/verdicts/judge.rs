@@ -6,7 +6,7 @@
 use tare_data::warning::{Group, Warning};
 
 use crate::findings::sameness::{FEWEST_FOR_SAME, FEWEST_STARTS, TOTAL_MARGINS};
-use crate::findings::{Leading, Needed, Seen, SharedStarts, Smallest, Total, Verdict, Why};
+use crate::findings::{Leading, Needed, SharedStarts, Smallest, Span, Total, Verdict, Why};
 use crate::statistics::level::ALPHA;
 use crate::statistics::modes;
 use crate::statistics::operation_times::OperationTimes;
@@ -46,7 +46,7 @@ pub struct Judgement {
     pub groups: Vec<Group>,
     /// The ratio of the mean costs; none where they are not known.
     pub total: Option<RatioOfMeans>,
-    /// What slow batches add; none where trials did not take turns.
+    /// The addition of slow batches; none where trials did not take turns.
     pub(crate) tail: Option<TailDifference>,
     pub starts: Option<SharedStarts>,
     /// The joining of its rounds or starts.
@@ -421,8 +421,8 @@ impl Judgement {
     }
 
     /// Returns the rounds and the time over which it was seen.
-    pub(crate) fn seen(&self) -> Seen {
-        Seen { rounds: self.reached, seconds: self.spread_s.max(0.0) }
+    pub(crate) fn seen(&self) -> Span {
+        Span { rounds: self.reached, seconds: self.spread_s.max(0.0) }
     }
 
     /// Returns what it lacks where it is not decided for want of rounds.

@@ -36,7 +36,7 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
 }
 
 /// Tells whether another state of an environment may take back what is decided: such states come and go. A direction that is far is of
-/// no state, and what is the same may be dearer in the next.
+/// none, and what is the same may be slower in the next.
 pub(crate) fn may_be_state(judged: &Judgement) -> bool {
     match judged.verdict {
         Verdict::Slower | Verdict::Faster => !is_far(Interval::from_logarithms(judged.interval)),

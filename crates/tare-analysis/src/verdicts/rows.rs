@@ -12,7 +12,7 @@ use tare_data::session::{
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::sameness::MARGIN;
+use crate::findings::sameness::{FEWEST_FOR_BOUND, MARGIN};
 use crate::findings::{Cell, Comparison, Family, Interval, Level, Missing, Reach, SlowSeen};
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::doubts::ends::{self, Objection, RunPairs};
@@ -556,7 +556,7 @@ fn make_comparison(level: Level, judgement: &Judgement, baseline: &Series, targe
         slow: judgement.tail.map(|tail| SlowSeen {
             slow: tail.slow.0,
             batches: tail.slow.1,
-            most: tail.most(),
+            most: tail.most(FEWEST_FOR_BOUND),
         }),
         lacks: judgement.lack(),
         decided_at: judgement.decided_at,
