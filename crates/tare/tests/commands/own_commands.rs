@@ -115,7 +115,7 @@ fn a_command_that_fails_at_once_is_not_faster() {
     let common =
         ["run", "--in", "container", "-r", "6", "--export-json", "x.json", "--", "sh", "-c", &command];
     let ignoring: Vec<&str> = ["run", "-i"].iter().chain(&common[1..]).copied().collect();
-    let out = ok(program.run_tare(&ignoring));
+    let Said { code: Some(7), out, .. } = program.run_tare(&ignoring) else { panic!("nothing was compared") };
     assert!(out.contains("not comparable") && !out.contains("faster"), "{out}");
     assert!(out.contains("runs ended with exit code 7, in the baseline 0 of"), "{out}");
     let hyperfine: Value = serde_json::from_slice(&fs::read(program.path("x.json")).unwrap()).unwrap();

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use tare_bench::programs::copy_program;
+
 use crate::bench::{Bench, Spoken, parse_if_ready};
 
 /// Name under which this test's own program acts as the attacker, and of the list of folders next to it.
@@ -200,7 +202,7 @@ fn visit(test: &str, text: &str, everything: bool) {
         false => folders.map(|folder| folder.display().to_string()).join("\n"),
     };
     fs::write(own.join(FOLDERS), text).unwrap();
-    fs::copy(std::env::current_exe().unwrap(), own.join(ATTACKER)).unwrap();
+    copy_program(&std::env::current_exe().unwrap(), &own.join(ATTACKER)).unwrap();
     let before = look_at(&folders);
     let attacker =
         format!("command = ['{own_inside}/{ATTACKER}', '--exact', 'inodes::attack', '--test-threads=1']");
