@@ -91,6 +91,7 @@ impl<'a> Page<'a> {
     pub fn from_findings(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
         let mut report = Document::from_findings(session, findings, options.language);
         let modes = modes(&mut report);
+        leave_out_batches(&mut report);
         let (rounds, room) = rounds(&mut report);
         let words = options.language.page_words();
         let letters =
@@ -289,6 +290,14 @@ fn modes(report: &mut Document) -> Vec<Modes> {
         }
     }
     found
+}
+
+/// Takes out of the report what the page does not show, and a session of the largest size has no room for.
+fn leave_out_batches(report: &mut Document) {
+    let cells = report.rows.iter_mut().flat_map(|row| &mut row.cells);
+    cells.filter_map(|cell| cell.comparison.as_mut()).for_each(|found| {
+        (found.slow_batches, found.most) = (None, None);
+    });
 }
 
 /// Takes the rounds out of the report: all of headlines, and those of further metrics for which there is room. Returns

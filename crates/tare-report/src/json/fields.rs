@@ -286,9 +286,11 @@ pub struct Comparison<'a> {
     pub rounds: u32,
     /// Time from the first of them to the last, in seconds.
     pub seen_s: f64,
-    /// The slowdown that `at_most` gives, of the mean where slow batches are bounded as well; null where nothing is excluded.
+    /// The slowdown that `at_most` gives, of the mean where slow batches are bounded as well; absent where nothing is excluded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
-    /// Slow batches in the environment; null where trials did not take turns.
+    /// Slow batches in the environment; absent where trials did not take turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_batches: Option<SlowBatches>,
     /// Rounds after which the verdict no longer changed; null while undecided.
     pub decided_at: Option<u32>,
