@@ -49,7 +49,8 @@ impl Findings {
     /// Tells whether nothing is compared where runs of a command failed: too few ended alike.
     pub fn lacks_good_runs(&self) -> bool {
         let failed = self.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RunsEnded { .. }));
-        let mut cells = self.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells).peekable();
+        let judged = self.rows.iter().filter(|row| row.headline && Row::is_judged(&row.probe));
+        let mut cells = judged.flat_map(|row| &row.cells).peekable();
         failed && cells.peek().is_some() && cells.all(|cell| matches!(cell, Cell::Missing(_)))
     }
 }
@@ -262,7 +263,7 @@ impl Comparison {
                 answer.because(Why::Seen)
             }
             (Kind::AtMost, _) if self.most().is_none_or(|most| most > largest_bound(self.margin)) => {
-                answer.because(Why::Tail)
+                answer.because(Why::Typical)
             }
             (Kind::AtMost | Kind::NotSure, Some(Why::Rounds)) => answer.because(self.lacks),
             _ => answer,

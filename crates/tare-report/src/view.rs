@@ -267,10 +267,10 @@ pub(crate) fn describe_seen(findings: &Findings, language: Language) -> Option<S
     let same = answered.iter().filter(|cell| cell.answer().kind() == Kind::Same);
     let unseen = same.filter_map(|cell| cell.slow?.unseen_share()).reduce(f64::max);
     Some(match unseen {
-        None => say!(language, "Seen for {time}: longer states may be missed.", time = time),
+        None => say!(language, "Answers rest on {time}: longer states may be missed.", time = time),
         Some(share) => say!(
             language,
-            "Seen for {time}: longer states, and one slow batch in {batches}, may be missed.",
+            "Answers rest on {time}: longer states, and one slow batch in {batches}, may be missed.",
             time = time,
             batches = (1.0 / share).floor()
         ),

@@ -37,7 +37,7 @@ impl Said {
         let Comparison { ratio, interval, margin, .. } = *comparison;
         let answer = comparison.answer();
         // The bound of the typical cost alone has a sign that says so.
-        let most = comparison.most().filter(|_| answer.why() != Some(Why::Tail));
+        let most = comparison.most().filter(|_| answer.why() != Some(Why::Typical));
         Said { answer, ratio, interval, most, margin }
     }
 
@@ -177,7 +177,8 @@ pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<Stri
             Some(say!(language, "seen for {time} only: a state of the machine may last longer", time = time))
         }
         Why::States => Some(language.word("states of seconds come and go: too short a time").to_owned()),
-        Why::Tail => Some(language.word("typically; too few batches to exclude rare slow ones").to_owned()),
+        Why::Tail => Some(language.word("slow batches: their cost is not known closely enough").to_owned()),
+        Why::Typical => Some(language.word("typically; slow batches may add more").to_owned()),
         Why::Observed | Why::NotComparable | Why::NotMeasured => None,
     });
     let all: Vec<String> = stop.into_iter().chain(doubt).collect();
@@ -202,14 +203,16 @@ pub(crate) fn describe_stop(share: f64, factor: Option<f64>, language: Language)
     }
 }
 
-/// Checks if there is more to know of a comparison than its answer: stalls, groups, few starts, a mean that differs.
+/// Checks if an answer says less than it seems to: of the typical cost alone, or of a short time.
+pub(crate) fn leaves_out(comparison: &Comparison) -> bool {
+    matches!(comparison.answer().why(), Some(Why::Mean | Why::Seen | Why::Typical))
+}
+
+/// Checks if there is more to know of a comparison than its answer: stalls, groups, few starts, a short time, the mean.
 pub fn has_more_to_know(comparison: &Comparison) -> bool {
     let is_known_elsewhere =
         |warning: &Warning| matches!(warning, Warning::RoundsRepeated { .. } | Warning::EmulatedProcessor);
-    let leaves_out = |why: Why| {
-        matches!(why, Why::Mean | Why::Seen) || why == Why::Tail && comparison.answer().kind() == Kind::AtMost
-    };
-    comparison.answer().why().is_some_and(leaves_out)
+    leaves_out(comparison)
         || mean_where_it_differs(comparison, Language::English).is_some()
         || comparison.warnings.iter().any(|warning| !is_known_elsewhere(warning))
 }

@@ -50,8 +50,10 @@ pub enum Why {
     Seen,
     /// Short states of one side make its rounds alike, so that they count as few.
     States,
-    /// The typical cost is bounded, and what slow batches add is not.
+    /// The typical cost is known closely enough, and what slow batches add is not.
     Tail,
+    /// The bound is of the typical cost alone: that of the mean is not known, or too high to be one.
+    Typical,
     /// It may be chance, as one of many cells.
     Cells,
     /// The direction is known, and the size is not.
@@ -173,12 +175,13 @@ impl Kind {
 }
 
 impl Why {
-    pub const ALL: [Why; 11] = [
+    pub const ALL: [Why; 12] = [
         Why::Rounds,
         Why::Starts,
         Why::Seen,
         Why::States,
         Why::Tail,
+        Why::Typical,
         Why::Cells,
         Why::Size,
         Why::Mean,
@@ -195,6 +198,7 @@ impl Why {
             Why::Seen => "seen",
             Why::States => "states",
             Why::Tail => "tail",
+            Why::Typical => "typical",
             Why::Cells => "cells",
             Why::Size => "size",
             Why::Mean => "mean",

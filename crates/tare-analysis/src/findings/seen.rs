@@ -30,7 +30,7 @@ pub struct SlowSeen {
 }
 
 impl SlowSeen {
-    /// Computes the share of batches that may be slow where none was: of that many more, none is missed in 95 of 100 sessions (the rule of
+    /// Computes the share of batches that may be slow where none was seen: with a larger one, 95 of 100 sessions see some (the rule of
     /// three).
     pub fn unseen_share(self) -> Option<f64> {
         (self.slow == 0 && self.batches > 0).then(|| (3.0 / self.batches as f64).min(1.0))

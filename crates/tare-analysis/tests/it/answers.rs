@@ -1,6 +1,6 @@
 //! Every answer that a cell can have, from sessions of known costs.
 
-use tare_analysis::findings::{Cell, Kind, Why};
+use tare_analysis::findings::{Cell, Comparison, Kind, Why};
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_analysis::{Options, compute_findings};
 use tare_data::batch::{Batches, Sample};
@@ -123,4 +123,44 @@ fn a_batch_that_the_environments_own_limit_stopped_is_not_the_machines() {
         let limits = count_periods(stopped, &format!(":/{stopped}/"), 94).into();
         assert_eq!(why(&Session { limits, ..session.clone() }), (Kind::Same, Some(Why::Mean)), "{stopped}");
     }
+}
+
+/// Runs pairs of one case in one environment.
+fn run_one(cost: Cost) -> Comparison {
+    let targets = make_sides([("native", Role::Baseline), ("other", Role::Subject)]);
+    let plan = make_plan(targets, vec![make_timed_case("sys.getppid")], planned_looks(cost.rounds));
+    let mut session = make_session(plan);
+    let work = |_: &_| Work { series_ns: &[("work", 100.0)], amount: (10_000, 20) };
+    run_paired(&mut session, work, |_, target| (target == "other").then_some(cost));
+    compute_findings(&session, &Options::default()).rows[0].cells[0].comparison().unwrap().clone()
+}
+
+#[test]
+fn a_direction_that_was_seen_for_a_short_time_says_so_unless_it_is_far() {
+    let of = |factor: f64, rounds: u32| {
+        let found = run_one(Cost { factor, spread: 0.005, drift: 0.0, rounds });
+        assert_eq!(found.seen.rounds, rounds);
+        (found.answer().kind(), found.answer().why(), found.seen.seconds < 5.0)
+    };
+    assert_eq!(of(1.2, 40), (Kind::Slower, Some(Why::Seen), true));
+    assert_eq!(of(0.8, 40), (Kind::Faster, Some(Why::Seen), true));
+    assert_eq!(of(1.2, 400), (Kind::Slower, None, false));
+    assert_eq!(of(2.0, 40), (Kind::Slower, None, true));
+}
+
+#[test]
+fn a_bound_holds_for_the_mean_from_enough_batches_on_and_else_for_what_is_typical() {
+    // On the margin itself, so that nothing is decided.
+    let of = |rounds: u32| run_one(Cost { factor: 1.02, spread: 0.01, drift: 0.0, rounds });
+    let (few, many) = (of(60), of(240));
+    assert_eq!(
+        (few.answer().kind(), few.answer().why(), few.most()),
+        (Kind::AtMost, Some(Why::Typical), None)
+    );
+    let batches = many.slow.unwrap().batches;
+    assert!(many.answer().kind() == Kind::AtMost && batches >= 3_600, "{many:?}");
+    assert_ne!(many.answer().why(), Some(Why::Typical), "{many:?}");
+    let [_, high] = many.interval.ends(f64::from);
+    assert!(many.most().is_some_and(|most| most > high && most < 1.1), "{many:?}");
+    assert_eq!(many.slow.unwrap().unseen_share(), Some(3.0 / batches as f64));
 }

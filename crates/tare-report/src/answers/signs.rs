@@ -33,7 +33,7 @@ impl Sign {
             Sign::Stopped => message!("for short operations: a limit stops work that lasts"),
             Sign::Emulated => message!("on an emulated processor: a real one gives another number"),
             Sign::More => message!(
-                "there is more to it (stalls, groups, few starts, a mean that differs): tare report --wide"
+                "there is more to it (stalls, groups, few starts, a short time, the mean): tare report --wide"
             ),
         }
     }

@@ -205,7 +205,7 @@ fn count(scenario: &Scenario, sessions: u64, budget_s: f64) -> Counts {
         counts.false_directions += u32::from(is_alike && is_direction && answer.why().is_none());
         counts.plainly_same += u32::from(answer.kind() == Kind::Same && answer.why().is_none());
         let is_bound = answer.kind() == Kind::AtMost;
-        let is_typical = is_bound && answer.why() == Some(Why::Tail);
+        let is_typical = is_bound && answer.why() == Some(Why::Typical);
         counts.typical_bounds += u32::from(is_typical);
         let is_broken = is_bound && found.most().is_none_or(|most| most < scenario.mean);
         counts.broken_bounds += u32::from(is_broken && !is_typical);

@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn one_block_that_nothing_disturbed_is_enough() {
-        // More than half of twelve were stopped by other work, once in a few hundred runs beside it.
+        // More than half of twelve may be stopped by other work.
         let times = [9e4, 8e4, 7e4, 9e4, 60.0, 8e4, 9e4, 61.0, 7e4, 62.0, 60.5, 8e4];
         assert_eq!(find_least(&times), Some(60.0));
         assert_eq!(find_least(&[]), None);

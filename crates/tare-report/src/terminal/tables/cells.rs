@@ -109,7 +109,11 @@ impl CellMaker<'_> {
             .map(Sign::character)
             .collect();
         // Each warning has its note here, in place of one sign for all.
-        let marks = self.warnings.list_marks(comparison, self.notes).join("·");
+        let mut marks = self.warnings.list_marks(comparison, self.notes);
+        let doubt = words::explain_doubt(comparison, self.language);
+        let doubt = doubt.filter(|_| !self.wide && words::leaves_out(comparison));
+        marks.extend(doubt.map(|doubt| self.notes.add_note(&doubt)));
+        let marks = marks.join("·");
         let interval = words::format_interval(comparison, self.language);
         let answer = make_span(glued(&format!("{answer}{signs}")), answer_style(comparison));
         let interval = make_span(glued(&format!("{interval}{marks}")), quiet_style());
