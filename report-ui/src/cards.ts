@@ -5,8 +5,8 @@ import { say } from "./language";
 import { mark } from "./plot/style";
 import { answers, answerWords } from "./words";
 
-/** Probe of the harness itself. */
-const HARNESS = "null";
+/** Probes whose rows answer nothing about an environment: the harness itself, and what helpers used. */
+const UNJUDGED = ["null", "helpers"];
 
 /** Builds the cards; null if the baseline was measured alone. */
 export function cards(page: Page): HTMLElement | null {
@@ -21,7 +21,7 @@ function card(page: Page, environment: string, index: number): HTMLElement {
   const sentence = words.charAt(0).toUpperCase() + words.slice(1);
   const planned = report.plan.environments.find(({ name }) => name === environment);
   // The sentence leaves the harness out as well.
-  const works = report.rows.filter((row) => row.headline && row.probe !== HARNESS);
+  const works = report.rows.filter((row) => row.headline && !UNJUDGED.includes(row.probe));
   const cells = (works.length === 0 ? report.rows : works).flatMap((row) => row.cells[index] ?? []);
   const about = planned?.short_description ?? planned?.specification ?? "";
   const counts = answers()

@@ -81,7 +81,7 @@ impl Row {
     pub const HARNESS: &str = "null";
 
     /// Name in place of a probe's, and of a case's, for what environments use while others are measured.
-    pub const HELPERS: &str = "env.helpers";
+    pub const HELPERS: &str = "helpers";
 
     /// Checks if it shows what the harness takes, and no cost of an environment.
     pub fn is_of_harness(&self) -> bool {

@@ -134,7 +134,7 @@ fn helpers_that_work_while_others_are_measured_are_told_of() {
     let told = |name: &str| list_warnings(&document, name, &["helpers"]);
     assert_eq!([told("helped"), told("plain"), told("native")], [vec!["helpers".to_owned()], vec![], vec![]]);
     let rows = document["rows"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["probe"] == "env.helpers").unwrap();
+    let row = rows.iter().find(|row| row["probe"] == "helpers").unwrap();
     let processors = |cell: &Value| cell["observed"]["median"].as_f64().unwrap();
     let cells = row["cells"].as_array().unwrap();
     assert!(processors(&cells[0]) >= 0.1 && processors(&cells[1]) < 0.1, "{row}");
