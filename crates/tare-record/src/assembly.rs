@@ -9,6 +9,7 @@ use std::path::Path;
 use tare_data::batch::{Batch, Batches};
 use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::imported::Imported;
+use tare_data::session::lasting::Stretch;
 use tare_data::session::limits::LimitCounts;
 use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
 use tare_data::warning::Warning;
@@ -38,6 +39,7 @@ pub(crate) struct Assembly {
     pub(crate) open: Option<Trial>,
     pub(crate) repeated: Vec<RepeatedRound>,
     limits: Vec<LimitCounts>,
+    stretches: Vec<Stretch>,
     pub(crate) ending: Option<Ending>,
     pub(crate) imported: Vec<Imported>,
     pub(crate) room: Room,
@@ -146,6 +148,7 @@ impl Assembly {
             Entry::Pair(pair) => self.add_pair(*pair, bytes),
             Entry::Repeated(repeated) => self.repeated.push(repeated),
             Entry::Limits(counts) => self.limits.push(counts),
+            Entry::Stretch(stretch) => self.stretches.push(stretch),
             Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { boot, .. } => {
                 self.ending = None;
@@ -287,6 +290,7 @@ impl Assembly {
             trials: self.trials,
             repeated: self.repeated,
             limits: self.limits,
+            stretches: self.stretches,
             ending: self.ending.unwrap_or(Ending::BrokenOff),
             warnings,
         })

@@ -6,6 +6,7 @@ use tare_data::batch::Batches;
 use tare_data::failure::{Failure, LONGEST_REASON};
 use tare_data::frame::{LONGEST_FRAME, LONGEST_NOTE, MOST_NOTES};
 use tare_data::imported::Imported;
+use tare_data::session::lasting::Stretch;
 use tare_data::session::limits::LimitCounts;
 use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts, Trial};
 
@@ -49,6 +50,8 @@ pub enum Entry {
     Repeated(RepeatedRound),
     /// Counts of an environment's control groups: after each of its starts began, before it ends, and in between.
     Limits(LimitCounts),
+    /// A stretch of work that lasts, of an environment while all others were left.
+    Stretch(Stretch),
     /// The contents of another tool's file; only in a record without a session.
     Imported(Imported),
     /// The session was taken up again.

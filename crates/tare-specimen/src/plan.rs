@@ -122,6 +122,7 @@ pub fn make_plan(targets: Sides, cases: Vec<PlannedCase>, looks: Vec<u32>) -> Pl
         planted: None,
         control_every: 1,
         every: BTreeMap::new(),
+        lasting: Vec::new(),
         inside: Default::default(),
         demands: BTreeMap::new(),
         targets,
@@ -144,6 +145,7 @@ pub fn make_session(plan: Plan) -> Session {
         trials: Vec::new(),
         repeated: Vec::new(),
         limits: Vec::new(),
+        stretches: Vec::new(),
         ending: Ending::Complete,
         warnings: Vec::new(),
     }

@@ -3,6 +3,7 @@
 pub mod declared;
 pub mod demand;
 pub mod identity;
+pub mod lasting;
 pub mod limits;
 pub mod sides;
 pub mod specification;
@@ -23,6 +24,7 @@ use crate::warning::Warning;
 use self::declared::Declared;
 use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
+use self::lasting::{LastingWork, Stretch};
 use self::limits::LimitCounts;
 pub use self::sides::{Role, SLOWER, Serving, Side, Sides};
 
@@ -97,6 +99,9 @@ pub struct Plan {
     /// there are some, others rest as well when few of their cells are open.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub every: BTreeMap<String, u32>,
+    /// Work that lasts, which the session measures beside its cases; none in a short session, or one of a number of rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lasting: Vec<LastingWork>,
     /// Root and work folder of every environment whose specification does not name others.
     #[serde(default, skip_serializing_if = "Inside::is_plain")]
     pub inside: Inside,
@@ -312,6 +317,8 @@ pub struct Session {
     pub repeated: Vec<RepeatedRound>,
     /// In the order in which they were read.
     pub limits: Vec<LimitCounts>,
+    /// In the order in which they ran.
+    pub stretches: Vec<Stretch>,
     pub ending: Ending,
     /// Doubts about the record itself, from its reader.
     pub warnings: Vec<Warning>,

@@ -11,6 +11,7 @@ use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, enc
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::identity::Identity;
+use tare_data::session::lasting::{LastingWork, Stretch};
 use tare_data::session::limits::{GroupCounts, Idle, LimitCounts, Quota};
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts,
@@ -160,6 +161,14 @@ fn record() -> Vec<Entry> {
         groups: vec![make_counts()],
         idle: Some(Idle { watched_ns: 95_120_000, used_ns: 10_000_000 }),
     }));
+    entries.push(Entry::Stretch(Stretch {
+        target: "container".into(),
+        work: LastingWork::Arithmetic,
+        round: 0,
+        operations: 2_310,
+        elapsed_ns: 300_121_004,
+        slice_ns: 129_640.0,
+    }));
     entries.push(Entry::Repeated(RepeatedRound { case: CASE.into(), round: 0, attempt: 0, reason }));
     entries.push(Entry::Ended {
         ending: Ending::Interrupted,
@@ -246,6 +255,7 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::Pair(_) => "pair",
         Entry::Repeated(_) => "repeated",
         Entry::Limits(_) => "limits",
+        Entry::Stretch(_) => "stretch",
         Entry::Imported(_) => "imported",
         Entry::Resumed { .. } => "resumed",
         Entry::Ended { .. } => "ended",

@@ -228,6 +228,7 @@ pub fn prepare_session(
         planted: planted_in,
         control_every,
         every: every.unwrap_or_default(),
+        lasting: Vec::new(),
         inside,
         demands,
         targets,

@@ -132,6 +132,7 @@ pub fn begin_session(
             trials: Vec::new(),
             repeated: Vec::new(),
             limits: Vec::new(),
+            stretches: Vec::new(),
             ending: Ending::BrokenOff,
             warnings: Vec::new(),
         };
