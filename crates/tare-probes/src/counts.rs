@@ -21,7 +21,9 @@ impl Count {
     /// Computes what a batch of `operations` reports in a series.
     pub fn from_case(case: &Case, series: &str, operations: u64) -> Count {
         match (case.probe.as_str(), series) {
-            ("time.spin" | "proc.thread_hold" | "proc.fork_hold" | "file.seq", _) => Count::Free,
+            ("time.spin" | "proc.thread_hold" | "proc.fork_hold" | "file.seq" | "work.lasting", _) => {
+                Count::Free
+            }
             ("file.random", "read" | "write" | "fsync") => Count::Free,
             ("file.queue", _) => match requests_an_operation(&case.parameters) {
                 Some(requests) => Count::Exactly(operations.saturating_mul(requests)),

@@ -16,6 +16,7 @@ const ON_WINDOWS: &[(&str, &str)] = &[
     ("ipc.futex", "not written for Windows yet"),
     ("net.hops", "Windows' sockets have no timestamps by hop"),
     ("user.command", "programs of Linux do not run on Windows"),
+    ("work.lasting", "its slices fork, which Windows does not have"),
     ("demand.command", "the demand of a command is counted by ptrace, which Windows does not have"),
 ];
 

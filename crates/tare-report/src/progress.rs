@@ -42,6 +42,11 @@ pub fn calibrating_line(done: usize, of: usize, language: Language) -> String {
     say!(language, "calibrating, {done} of {all}", done = done, all = of)
 }
 
+/// Formats the line for a stretch of work that lasts.
+pub fn lasting_line(target: &str, language: Language) -> String {
+    say!(language, "work that lasts in {environment}", environment = target)
+}
+
 /// Formats the line for a terminal, at most `width` columns: if it is narrow, the least important parts are
 /// left out first.
 pub fn terminal_line(state: &State, width: usize) -> String {

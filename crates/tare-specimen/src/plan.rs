@@ -138,15 +138,6 @@ pub fn make_session(plan: Plan) -> Session {
         outside: Facts::default(),
         places: BTreeMap::from([("own".to_owned(), Facts::default())]),
     };
-    Session {
-        header: make_header(),
-        facts: plan.targets.iter().map(fact).collect(),
-        plan,
-        trials: Vec::new(),
-        repeated: Vec::new(),
-        limits: Vec::new(),
-        stretches: Vec::new(),
-        ending: Ending::Complete,
-        warnings: Vec::new(),
-    }
+    let facts = plan.targets.iter().map(fact).collect();
+    Session { facts, ending: Ending::Complete, ..Session::begin(make_header(), plan) }
 }

@@ -136,6 +136,10 @@ impl Observer for Progress {
                 let text = progress::calibrating_line(done, of, self.language);
                 self.draw(|_| text.clone(), || text.clone());
             }
+            Event::Lasting { target } => {
+                let text = progress::lasting_line(target, self.language);
+                self.draw(|_| text.clone(), || text.clone());
+            }
             Event::Planned { .. } => self.drawn = None,
             Event::RoundDone(_) => {}
             Event::Trial(standing) => {

@@ -38,6 +38,8 @@ keys! {
     KERNEL_RELEASE: "kernel.release", KERNEL_VERSION: "kernel.version",
     LANDLOCK_ROOM: "landlock.room",
     // Processors, bytes and numbers.
+    // Bursts of the levels that allow one, in microseconds.
+    LIMIT_BURST: "limit.burst_us",
     LIMIT_CPU: "limit.cpu", LIMIT_FILES: "limit.files", LIMIT_MEMORY: "limit.memory",
     LIMIT_PROCESSES: "limit.processes",
     // Weights of the levels that set another than the usual one.

@@ -325,6 +325,13 @@ pub struct Session {
 }
 
 impl Session {
+    /// Begins a session that has a plan and nothing else yet.
+    pub fn begin(header: Header, plan: Plan) -> Session {
+        let (facts, trials, repeated, limits, stretches, warnings) = Default::default();
+        let ending = Ending::BrokenOff;
+        Session { header, plan, facts, trials, repeated, limits, stretches, ending, warnings }
+    }
+
     pub fn baseline(&self) -> Option<&Side> {
         self.plan.targets.of_role(Role::Baseline).next()
     }

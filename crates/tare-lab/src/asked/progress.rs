@@ -13,6 +13,8 @@ pub enum Event<'a> {
     Planned { cases: usize, targets: usize },
     /// A trial is about to run.
     Trial(Standing<'a>),
+    /// An environment is measured for a while with all others left.
+    Lasting { target: &'a str },
     /// A case has had its round in every environment, and no trial runs: the session so far.
     RoundDone(&'a Session),
     /// Something that the user should know and that is not an error.

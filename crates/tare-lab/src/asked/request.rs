@@ -76,6 +76,8 @@ pub struct Request {
     pub margin: Option<f64>,
     /// True when a cost of known size is planted, to see whether the session finds it.
     pub planted: bool,
+    /// True when work that lasts is measured besides, where there is time for it.
+    pub lasting: bool,
     /// Content of every environment whose specification says nothing else.
     pub inside: Inside,
     /// True when the demand of each command is counted, once, before the rounds.
@@ -112,6 +114,7 @@ impl Request {
             size: None,
             margin: None,
             planted: false,
+            lasting: false,
             inside: Inside::default(),
             counts_demand: false,
             pin: None,

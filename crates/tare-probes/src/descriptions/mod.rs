@@ -39,9 +39,11 @@ pub(crate) mod time_read;
 pub(crate) mod time_spin;
 pub(crate) mod time_wakeup;
 pub(crate) mod user_command;
+pub(crate) mod work_lasting;
 
 pub use demand_command::{DEMAND_COMMAND, demand_of};
 pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
+pub use work_lasting::{ALL_SLICES, QUICK_SLICE, WORK_LASTING};
 
 /// Every probe. A test compares this list with the folder.
 pub static PROBES: &[&Probe] = &[
@@ -81,5 +83,6 @@ pub static PROBES: &[&Probe] = &[
     &net_hops::PROBE,
     &user_command::PROBE,
     &demand_command::PROBE,
+    &work_lasting::PROBE,
     &null::PROBE,
 ];

@@ -6,7 +6,9 @@ use std::iter::successors;
 use std::path::Path;
 
 use tare_data::facts::Facts;
-use tare_data::facts::keys::{CPU_THROTTLED, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_WEIGHT, USUAL};
+use tare_data::facts::keys::{
+    CPU_THROTTLED, LIMIT_BURST, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_WEIGHT, USUAL,
+};
 use tare_data::session::limits::{GroupCounts, Quota};
 
 use crate::facts::mounts::Mount;
@@ -277,7 +279,7 @@ pub(crate) fn note_shares(groups: &[Group], read: Read<'_>, facts: &mut Facts) {
     }
     for (key, [first, second], usual) in [
         (LIMIT_WEIGHT, ["cpu.shares", "cpu.weight"], ["1024", "100"]),
-        ("limit.burst_us", ["cpu.cfs_burst_us", "cpu.max.burst"], ["0"; 2]),
+        (LIMIT_BURST, ["cpu.cfs_burst_us", "cpu.max.burst"], ["0"; 2]),
         ("limit.idle", ["cpu.idle"; 2], ["0"; 2]),
     ] {
         let of_levels = groups.iter().flat_map(|group| {

@@ -63,7 +63,7 @@ fn events(taken: &AtomicU64, total: u64, max_prime: u64, mut laps: Laps) -> (Lap
 }
 
 /// Counts the primes from 3 below `max_prime`: one event.
-fn event(max_prime: u64) -> u64 {
+pub(super) fn event(max_prime: u64) -> u64 {
     let mut primes = 0;
     for c in 3..max_prime {
         let root = (c as f64).sqrt();

@@ -72,6 +72,8 @@ mod time_spin;
 mod time_wakeup;
 #[cfg(unix)]
 mod user_command;
+#[cfg(unix)]
+mod work_lasting;
 
 pub(crate) use file_queue::requests_an_operation;
 
@@ -121,6 +123,7 @@ static HERE: &[(&Probe, Run)] = &[
     (&descriptions::sys_mix::PROBE, sys_mix::measure_sys_mix),
     (&descriptions::sys_operation::PROBE, sys_operation::measure_sys_operation),
     (&descriptions::user_command::PROBE, user_command::measure_user_command),
+    (&descriptions::work_lasting::PROBE, work_lasting::measure_work_lasting),
 ];
 
 /// Probes that Windows measures by loops of its own.

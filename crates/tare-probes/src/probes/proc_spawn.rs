@@ -22,7 +22,7 @@ pub(super) fn measure_proc_spawn(trial: &mut Trial<'_>) -> Result<(), Failure> {
 
 /// Runs one child, from fork to wait; tells whether it exited with 0.
 #[inline(always)]
-fn spawn() -> Result<bool, Failure> {
+pub(super) fn spawn() -> Result<bool, Failure> {
     // SAFETY: the child calls nothing but _exit.
     let child = unsafe { libc::fork() };
     if child == 0 {

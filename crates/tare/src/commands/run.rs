@@ -193,6 +193,7 @@ fn request(
         },
         inside: own_commands::describe_inside(&args.commands)?,
         planted: true,
+        lasting: true,
         margin: args.view.margin.map(libm::log1p),
         conditions: args.view.list_conditions(),
         ..asked

@@ -278,7 +278,7 @@ fn the_record_in_the_document_is_one() {
     let [lines, imported] = keep_record();
     let page = fs::read_to_string(book::repository_root().join("docs/reference/record-format.md")).unwrap();
     let kinds: BTreeSet<&str> = record().iter().chain(&imported_record()).map(kind).collect();
-    assert_eq!(kinds.len(), 12, "the examples show every kind of entry");
+    assert_eq!(kinds.len(), 13, "the examples show every kind of entry");
     let all = lines.clone() + &imported;
     for kind in kinds {
         assert!(page.contains(&format!("| `{kind}` |")), "the document does not explain '{kind}'");

@@ -7,6 +7,7 @@ pub(crate) mod budget;
 pub(crate) mod calibrated;
 pub(crate) mod hopeless;
 pub(crate) mod label;
+pub(crate) mod lasting;
 pub(crate) mod paces;
 pub(crate) mod planting;
 pub(crate) mod prepare;

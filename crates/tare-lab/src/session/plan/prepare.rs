@@ -23,6 +23,7 @@ use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::hopeless::{
     advise_on_command, advise_on_environment, find_failure_of_all, require_baseline, require_subject,
 };
+use crate::session::plan::lasting::choose_lasting;
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::staging::find_left_out;
@@ -60,6 +61,8 @@ pub struct PlanRequest<'a> {
     pub inside: Inside,
     /// True when the demand of each command is counted before the rounds.
     pub counts_demand: bool,
+    /// True when work that lasts is measured where there is time for it.
+    pub lasting: bool,
     /// True when nothing is measured without any subject. On a node of a fleet the baseline is compared with other nodes'.
     pub needs_subject: bool,
 }
@@ -175,7 +178,7 @@ pub fn prepare_session(
 ) -> Result<Prepared, LabError> {
     let PlanRequest { study, selected, sides: mut targets, seed, rounds, budget_s, .. } = plan_request;
     let PlanRequest { least_rounds, control_every, until_decided, inside, .. } = plan_request;
-    let PlanRequest { counts_demand, needs_subject, .. } = plan_request;
+    let PlanRequest { counts_demand, needs_subject, lasting, .. } = plan_request;
     let planted = targets.take_planted();
     let mut started = enter_all(&targets, arena, writer, observer)?;
     let given = (selected, Calibrating { seed, needs_subject, budget_s });
@@ -198,8 +201,8 @@ pub fn prepare_session(
         }
     };
     // With one look, at the end, all are to have the same rounds.
-    let left_to_share_s = left_s.filter(|_| looks.len() > 1);
-    let every = left_to_share_s.map(|left_s| spacing(&cases, &targets, &starts, scale, left_s));
+    let shares = left_s.filter(|_| looks.len() > 1);
+    let every = shares.map(|left_s| spacing(&cases, &targets, &starts, scale, left_s)).unwrap_or_default();
     let room = make_room(&cases, &targets, &started, scale, (rounds, left_s));
     let brief = places::shorten_names(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
     let mut planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
@@ -227,8 +230,8 @@ pub fn prepare_session(
         until_decided,
         planted: planted_in,
         control_every,
-        every: every.unwrap_or_default(),
-        lasting: Vec::new(),
+        every,
+        lasting: choose_lasting(lasting, &targets, &cases, (budget_s, until_decided)),
         inside,
         demands,
         targets,

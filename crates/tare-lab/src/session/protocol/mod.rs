@@ -113,6 +113,7 @@ pub fn begin_session(
         until_decided: selection.until == Until::Decided,
         inside: request.inside,
         counts_demand: request.counts_demand,
+        lasting: request.lasting,
         needs_subject: request.fleet.is_none(),
     };
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
@@ -125,17 +126,7 @@ pub fn begin_session(
                 prepare_session(plan_request, arena, writer, observer)
             })?;
         begun::write_begun_session(&setting.state, &header, &plan)?;
-        let session = Session {
-            header,
-            plan,
-            facts: Vec::new(),
-            trials: Vec::new(),
-            repeated: Vec::new(),
-            limits: Vec::new(),
-            stretches: Vec::new(),
-            ending: Ending::BrokenOff,
-            warnings: Vec::new(),
-        };
+        let session = Session::begin(header, plan);
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
         rounds.run_rounds(&|ending| ended(workspace, caller, ending))
     })?;

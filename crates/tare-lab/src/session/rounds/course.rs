@@ -33,6 +33,8 @@ pub struct Course {
     pub pilot: Pilot,
     /// When the budget is spent, by the arena's clock.
     pub until_ns: Option<u64>,
+    /// Part of it that is kept from the rounds.
+    pub reserved_ns: u64,
     pub targets: Vec<TargetState>,
     /// Rounds that each case has had.
     pub rounds: Vec<u32>,
@@ -76,13 +78,19 @@ impl Course {
             session,
             pilot,
             until_ns,
+            reserved_ns: 0,
             rounds,
         }
     }
 
-    /// Computes the time until the budget is spent, in seconds; none where there is no budget.
+    /// Computes the time that rounds have until the budget is spent, in ns; none where there is no budget.
+    pub fn left_ns(&self, now_ns: u64) -> Option<u64> {
+        self.until_ns.map(|until_ns| until_ns.saturating_sub(now_ns.saturating_add(self.reserved_ns)))
+    }
+
+    /// Computes the time that rounds have until the budget is spent, in seconds; none where there is no budget.
     pub fn left_s(&self, now_ns: u64) -> Option<f64> {
-        self.until_ns.map(|until_ns| until_ns.saturating_sub(now_ns) as f64 / 1e9)
+        self.left_ns(now_ns).map(|left_ns| left_ns as f64 / 1e9)
     }
 
     /// Finds the case whose turn it is; none when nothing is open any more.

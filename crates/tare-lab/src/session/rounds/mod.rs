@@ -6,11 +6,14 @@
 
 mod announcing;
 pub(super) mod course;
+pub(super) mod lasting;
 mod open;
 mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tare_data::failure::Failure;
+use tare_data::session::lasting::{LastingWork, Stretch};
 use tare_data::session::limits::LimitCounts;
 use tare_data::session::{Ending, RepeatedRound, Role, Session, Trial};
 use tare_record::{Entry, Writer};
@@ -21,6 +24,7 @@ use crate::session::arena::{Arena, Started};
 use crate::session::plan::prepare::{CellIndex, Pilot};
 use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::rounds::course::{Course, is_own_failure};
+use crate::session::rounds::lasting::{Block, Lasting, make_stretch_request, read_stretch};
 
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
@@ -46,6 +50,7 @@ pub struct Rounds<'a> {
     writer: &'a mut Writer,
     observer: &'a mut dyn Observer,
     course: Course,
+    lasting: Lasting,
     /// Time for which starts held up a round, in seconds.
     waits_s: f64,
     /// Time of all trials so far, in seconds.
@@ -132,6 +137,7 @@ impl<'a> Rounds<'a> {
             arena,
             writer,
             observer,
+            lasting: Lasting::new(&session.plan.lasting, &session.stretches),
             course: Course::new(session, pilot, resumed.rounds.clone(), until_ns),
             waits_s: 0.0,
             trials_s: 0.0,
@@ -160,12 +166,17 @@ impl<'a> Rounds<'a> {
             (0..self.course.targets.len()).for_each(|target| self.enter_ahead(target));
         }
         self.count_all_limits(true)?;
+        self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
         let mut stopped = None;
         while let Some(case) = self.next_case() {
-            if let Err(stop) = self.run_case(case).and_then(|()| self.check_environments()) {
+            let ran = self.run_lasting(false).and_then(|()| self.run_case(case));
+            if let Err(stop) = ran.and_then(|()| self.check_environments()) {
                 stopped = Some(stop);
                 break;
             }
+        }
+        if matches!(stopped, None | Some(Stop::Budget)) {
+            stopped = self.run_lasting(true).err().or(stopped);
         }
         let ending = match stopped {
             None | Some(Stop::Budget) => Ending::Complete,
@@ -179,6 +190,84 @@ impl<'a> Rounds<'a> {
         self.writer.sync()?;
         self.course.session.ending = ending;
         Ok(ending)
+    }
+
+    /// Runs the blocks of work that lasts which are due; all that are missing where nothing else is left.
+    fn run_lasting(&mut self, is_end: bool) -> Result<(), Stop> {
+        while let Some(block) = self.lasting.find_due(self.arena.now_ns(), self.course.until_ns, is_end) {
+            self.run_block(block, is_end)?;
+            self.lasting.finish_block();
+            self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
+        }
+        Ok(())
+    }
+
+    /// Runs a block of stretches with all environments left, and enters them again where rounds follow.
+    fn run_block(&mut self, block: Block, is_end: bool) -> Result<(), Stop> {
+        self.check_room()?;
+        let entered: Vec<usize> =
+            (0..self.course.targets.len()).filter(|at| self.course.pilot.started[*at].is_ok()).collect();
+        for target in &entered {
+            self.count_limits(*target, false)?;
+            self.arena.leave_environment(*target);
+        }
+        for (target, rounds) in self.lasting.draw_visits(block, &self.course) {
+            if !self.lasting.is_given_up(target) {
+                self.visit(target, block.0, &rounds)?;
+            }
+        }
+        if !is_end {
+            entered.into_iter().try_for_each(|target| self.enter_again(target))?;
+        }
+        Ok(())
+    }
+
+    /// Enters an environment for stretches of these rounds, and leaves it. One that fails has no more of them.
+    fn visit(&mut self, target: usize, work: LastingWork, rounds: &[u32]) -> Result<(), Stop> {
+        let name = self.course.session.plan.targets[target].name.clone();
+        self.observer.observe_event(Event::Lasting { target: &name });
+        let entered = self.arena.enter_environment(target);
+        self.arena.host_failure().map_or(Ok(()), Err)?;
+        self.count_limits(target, true)?;
+        let mut failure = entered.err();
+        for round in rounds {
+            if failure.is_none() {
+                failure = self.run_stretch(target, work, *round)?;
+            }
+        }
+        if self.arena.is_interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        if let Some(failure) = failure {
+            let note = format!("{name}: no stretch of work that lasts: {failure}");
+            self.observer.observe_event(Event::Note(note));
+            self.lasting.give_up(target);
+        }
+        self.count_limits(target, false)?;
+        self.arena.leave_environment(target);
+        self.sync_now_and_then()
+    }
+
+    /// Runs a stretch, and writes it down; returns why there is none.
+    fn run_stretch(&mut self, target: usize, work: LastingWork, round: u32) -> Result<Option<Failure>, Stop> {
+        let (number, processors) = (self.next_trial, self.arena.list_processors().len());
+        let request = match make_stretch_request((number, &self.course), target, work, processors) {
+            Ok(request) => request,
+            Err(failure) => return Ok(Some(failure)),
+        };
+        let mut batches = Vec::new();
+        let outcome = self.arena.run_trial(target, &request, &mut |batch| batches.push(batch.clone()));
+        self.arena.host_failure().map_or(Ok(()), Err)?;
+        if outcome.interrupted {
+            return Err(Stop::Interrupted);
+        }
+        if let (None, Some((operations, elapsed_ns, slice_ns))) = (&outcome.failure, read_stretch(&batches)) {
+            let target = self.course.session.plan.targets[target].name.clone();
+            let stretch = Stretch { target, work, round, operations, elapsed_ns, slice_ns };
+            self.writer.append(&Entry::Stretch(stretch.clone())).map_err(LabError::from)?;
+            self.course.session.stretches.push(stretch);
+        }
+        Ok(outcome.failure)
     }
 
     /// Runs the next round of a case, and looks at it where that is planned.
@@ -319,7 +408,7 @@ impl<'a> Rounds<'a> {
     }
 
     fn is_time_up(&self) -> bool {
-        self.course.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns)
+        self.course.left_ns(self.arena.now_ns()) == Some(0)
     }
 
     /// Syncs what was written when a second has passed since the last time.

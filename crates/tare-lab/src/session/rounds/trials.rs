@@ -101,7 +101,7 @@ impl Rounds<'_> {
         }
     }
 
-    fn check_room(&mut self) -> Result<(), Stop> {
+    pub(super) fn check_room(&mut self) -> Result<(), Stop> {
         if self.writer.has_room() {
             return Ok(());
         }

@@ -4,6 +4,7 @@ use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
 use tare_data::request::{Amount, TrialRequest};
+use tare_probes::descriptions::{ALL_SLICES, QUICK_SLICE, WORK_LASTING};
 
 use crate::session::arena::{Arena, Outcome, Started, Turning};
 
@@ -40,6 +41,11 @@ pub struct FakeArena {
     pub starts: Vec<u32>,
     /// Starts that were entered ahead.
     pub ahead: Vec<u32>,
+    /// Multiple of an environment's costs in work that lasts; 0 where it does none.
+    pub lasting: Vec<f64>,
+    /// Stretches during which another environment was entered.
+    pub beside: u32,
+    is_entered: Vec<bool>,
     pub refuse_starts: Option<usize>,
     /// The environment whose next start the user interrupts.
     pub interrupt_start: Option<usize>,
@@ -72,6 +78,9 @@ impl FakeArena {
             fault: Box::new(|_, _| Fault::None),
             starts: vec![0; ratios.len()],
             ahead: vec![0; ratios.len()],
+            lasting: vec![1.0; ratios.len()],
+            beside: 0,
+            is_entered: vec![false; ratios.len()],
             refuse_starts: None,
             interrupt_start: None,
             interrupted: false,
@@ -94,6 +103,31 @@ impl FakeArena {
     fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns: self.work(target, operations) };
         Batch { series: "turn".into(), phase: Phase::Warm, started_ns, sample }
+    }
+
+    /// Works for the time of a stretch.
+    fn stretch(
+        &mut self,
+        target: usize,
+        request: &TrialRequest,
+        sink: &mut dyn FnMut(&Batch),
+    ) -> Option<Failure> {
+        self.beside += u32::from(self.is_entered.iter().filter(|is_entered| **is_entered).count() > 1);
+        if self.lasting[target] == 0.0 {
+            return Some(Failure::new(FailureKind::NotSupported, "it does nothing that lasts"));
+        }
+        let time_ns = |key| request.case.parameters.get_integer(key).unwrap() * 1_000_000;
+        self.now_ns += time_ns("before_ms");
+        let (slices, counted_ns) = (1_000, time_ns("counted_ms"));
+        let now_ns = self.now_ns;
+        let slice_ns = self.work(target, 500) as f64;
+        self.now_ns = now_ns + counted_ns;
+        let elapsed_ns = (slice_ns * slices as f64 * self.lasting[target]) as u64;
+        let batch =
+            |series: &str, sample| Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample };
+        sink(&batch(ALL_SLICES, Sample::Throughput { operations: slices, bytes: 0, elapsed_ns }));
+        sink(&batch(QUICK_SLICE, Sample::Gauge { value: slice_ns }));
+        None
     }
 
     /// Begins a trial, or both of a pair: the overhead passes.
@@ -138,6 +172,7 @@ impl Arena for FakeArena {
             return Err(Failure::new(FailureKind::Died, "interrupted"));
         }
         self.starts[target] += 1;
+        self.is_entered[target] = true;
         let (elapsed_ns, settling_ns) = (self.start_ns[target], self.settling_ns);
         Ok(Started { elapsed_ns, settling_ns, ..Default::default() })
     }
@@ -148,6 +183,10 @@ impl Arena for FakeArena {
 
     fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
         let mut outcome = self.begin(request);
+        if request.case.probe == WORK_LASTING {
+            outcome.failure = self.stretch(target, request, sink);
+            return outcome;
+        }
         match request.amount {
             Amount::Operations { .. } if self.disturb(target, request, &mut outcome) => {}
             Amount::Operations { batch, batches } => {
@@ -200,5 +239,7 @@ impl Arena for FakeArena {
         })
     }
 
-    fn leave_environment(&mut self, _: usize) {}
+    fn leave_environment(&mut self, target: usize) {
+        self.is_entered[target] = false;
+    }
 }

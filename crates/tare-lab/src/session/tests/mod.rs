@@ -4,6 +4,7 @@ mod announcing;
 mod budgets;
 mod checks;
 mod fake_arena;
+mod lasting;
 mod long;
 mod planted;
 mod resuming;
@@ -66,6 +67,7 @@ fn plan_request(sides: Sides) -> PlanRequest<'static> {
         until_decided: false,
         inside: Default::default(),
         counts_demand: false,
+        lasting: false,
         needs_subject: true,
     }
 }
