@@ -212,11 +212,8 @@ pub fn prepare_session(
         && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
     {
         cost_ns.insert(CellIndex { case, target: targets.len() }, room.trial_ns(case));
-        if entered.takes_turns
-            && let Some(amount) = cases[case].pair_amount(scale, 0)
-        {
-            planned[case].pairs.insert(target.name.clone(), amount);
-        }
+        let amount = cases[case].pair_amount(scale, 0).filter(|_| entered.takes_turns);
+        planned[case].pairs.extend(amount.map(|amount| (target.name.clone(), amount)));
         planted_in = Some(Planted { case: planned[case].id.clone(), rounds });
         targets.add_planted(target);
         started.push(Ok(entered));
