@@ -30,6 +30,8 @@ pub const FOLDERS: [(&str, u32); 6] =
     [("dev", 0o755), ("etc", 0o755), ("proc", 0o755), ("run", 0o755), ("sys", 0o755), ("tmp", 0o1777)];
 /// Folders that the kernel or a runtime mounts afresh, with everything below.
 const FRESH: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// Mount point of the control groups.
+const GROUPS: &str = "/sys/fs/cgroup";
 /// File systems that hold no files of anybody's, or whose files cannot lie below a layer.
 const NO_FILES: [&str; 13] = [
     "autofs",
@@ -119,6 +121,10 @@ pub fn furnish_root(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) 
     if private_mounts::can_make_mount_namespace() {
         steps.add_mount("proc", &at.join("proc"), no_programs, "")?;
         steps.add_mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
+        // Launchers join groups, and runtimes of languages read their limits there.
+        if Path::new(GROUPS).exists() {
+            steps.bind_with_below(Path::new(GROUPS), &outside(at, Path::new(GROUPS)))?;
+        }
     } else {
         // Users other than root may mount neither for processes and a network that are the host's.
         steps.bind_with_below(Path::new("/proc"), &at.join("proc"))?;

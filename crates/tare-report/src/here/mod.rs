@@ -15,6 +15,7 @@ use tare_data::session::demand::RanTwice;
 
 pub use self::json::{SCHEMA, VERSION, render_here_json};
 pub use self::terminal::render_here_terminal;
+pub use self::words::describe_limits;
 pub(crate) use self::words::{describe_limit, describe_setting, join_layers, name_product};
 
 /// Everything that is shown of a process's surroundings.

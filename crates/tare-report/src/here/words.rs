@@ -114,7 +114,12 @@ pub fn describe_limits(limits: &Limits, language: Language) -> Vec<String> {
     if let (Some(allowed), Some(online)) = (limits.allowed, limits.online)
         && allowed < online
     {
-        all.push(say!(language, "may run on {allowed} of {online} CPUs", allowed = allowed, online = online));
+        all.push(say!(
+            language,
+            "CPU {allowed} of {online}, by affinity",
+            allowed = allowed,
+            online = online
+        ));
     }
     if let Some(memory) = limits.memory {
         let text = describe_limit(Limited::Memory, memory.value, language);
@@ -243,7 +248,7 @@ mod tests {
         let texts = describe_limits(&limits, Language::English);
         let expected = [
             "CPU 0.5 of 2 (a parent's)",
-            "may run on 2 of 4 CPUs",
+            "CPU 2 of 4, by affinity",
             "64 open files",
             "nice 5",
             "processor weight 20",

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use tare_data::facts::keys::RUNTIME_VERSION;
+use tare_analysis::here::limits::read_limits;
+use tare_data::facts::keys::{CPU_ALLOWED, CPU_ONLINE, RUNTIME_VERSION};
 
 use serde_json::json;
 use tare_data::facts::Facts;
@@ -15,6 +16,7 @@ use tare_lab::provider::{NotReady, Ready};
 use tare_lab::session::Starts;
 use tare_lab::session::peers::{Peers, reach_peer};
 use tare_probes::facts;
+use tare_report::here::describe_limits;
 use tare_report::json::render_pretty_json;
 use tare_report::language::Language;
 use tare_report::text::{count_columns, plain_line};
@@ -38,6 +40,7 @@ struct Tried {
 }
 
 /// An environment whose programs are there, and, once it was entered, that was recognised.
+#[derive(Default)]
 struct Seen {
     /// Version of the runtime, or the specification of the preset.
     about: String,
@@ -45,6 +48,8 @@ struct Seen {
     proof: String,
     /// True where it sees this user's own files.
     shares_files: bool,
+    /// Facts about its limits, as this machine sees them.
+    limits: Facts,
 }
 
 /// Ready environments and the state of this machine.
@@ -128,7 +133,7 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::from_reason(e.to_string())),
         Err(e) => return Err(e),
     };
-    let state = ready.map(|about| Seen { about, proof: String::new(), shares_files: false });
+    let state = ready.map(|about| Seen { about, ..Seen::default() });
     Ok(Tried { name: name.to_owned(), specification: specification.to_owned(), state })
 }
 
@@ -165,8 +170,10 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
         let Ok(seen) = &mut tried.state else { continue };
         let specification = environments::parse_environment(&tried.specification)?.specification;
         let Some(one) = entered.iter().find(|one| one.specification == specification) else { continue };
-        seen.proof = one.proof.clone().unwrap_or_default();
-        seen.shares_files = one.shares_files;
+        seen.proof = one.proof().unwrap_or_default().to_owned();
+        seen.shares_files = one.shares_files();
+        let limits = one.outside.0.iter().filter(|(key, _)| is_limit(key));
+        seen.limits = Facts(limits.map(|(key, value)| (key.clone(), value.clone())).collect());
         if let Some(failure) = &one.failure {
             tried.state = Err(NotReady::from_reason(format!("cannot be entered: {}", failure.reason)));
         }
@@ -174,13 +181,20 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
     Ok(())
 }
 
+/// Tells whether a fact is about a limit, or the scheduling of processes.
+fn is_limit(key: &str) -> bool {
+    let families = ["limit.", "process.nice", "process.class", "process.policy"];
+    [CPU_ALLOWED, CPU_ONLINE].contains(&key) || families.iter().any(|family| key.starts_with(family))
+}
+
 fn document(found: &Findings) -> String {
     let environments: Vec<_> = found
         .environments
         .iter()
         .map(|Tried { name, state, .. }| match state {
-            Ok(Seen { about, proof, shares_files }) => json!({
-                "environment": name, "ready": true, "version": about, "proof": proof, "shares_files": shares_files
+            Ok(Seen { about, proof, shares_files, limits }) => json!({
+                "environment": name, "ready": true, "version": about, "proof": proof, "shares_files": shares_files,
+                "limits": limits
             }),
             Err(n) => {
                 json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
@@ -248,10 +262,11 @@ fn describe_rows(rows: &[&Tried]) -> String {
     let mut text = String::new();
     for Tried { name, state, .. } in rows {
         let _ = match state {
-            Ok(Seen { about, proof, shares_files }) => {
+            Ok(Seen { about, proof, shares_files, limits }) => {
                 let shared = if *shares_files { language.word("shares your files") } else { "" };
-                let parts = [about, proof, shared].into_iter().filter(|part| !part.is_empty());
-                let parts: Vec<String> = parts.map(plain_line).collect();
+                let limits = describe_limits(&read_limits(limits), language);
+                let parts = [about, proof, shared].into_iter().chain(limits.iter().map(String::as_str));
+                let parts: Vec<String> = parts.filter(|part| !part.is_empty()).map(plain_line).collect();
                 writeln!(text, "  {name:widest$}  {ready}  {}", parts.join("; "))
             }
             Err(not_ready) => {

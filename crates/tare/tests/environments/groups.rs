@@ -99,17 +99,17 @@ fn limit_to_twentieth(groups: &Groups) -> Option<&PathBuf> {
     groups.made.iter().map(|(_, group)| group).find(|group| is_limited(group))
 }
 
-/// Measures primes in an environment that a script launches, and in one that `env` does.
-fn measure_launched(bench: &Bench, name: &str, script: &str, rounds: [&str; 2]) -> Value {
+/// Measures in an environment that a script launches, and in one that `env` does.
+fn measure_launched(bench: &Bench, name: &str, script: &str, measured: &[&str]) -> Value {
     let file = bench.scratch_folder().join(format!("{name}.sh"));
     fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
     let environments = format!("exec:{}?name={name},exec:env?name=plain", file.display());
     let output = Command::new(TARE)
-        .args(["run", "full", "--only", "cpu.primes", "--json", "--in", &environments])
-        .args(rounds)
-        .arg(format!("--record={}", bench.scratch_folder().join("q.tare").display()))
+        .args(["run", "--json", "--in", &environments])
+        .arg(format!("--record={}", bench.scratch_folder().join(format!("{name}.tare")).display()))
         .arg(format!("--scratch={}", bench.scratch_folder().display()))
+        .args(measured)
         .env("XDG_STATE_HOME", bench.state_folder())
         .env("LC_ALL", "C")
         .output()
@@ -130,7 +130,8 @@ fn list_warnings(document: &Value, name: &str, kinds: &[&str]) -> Vec<String> {
 fn helpers_that_work_while_others_are_measured_are_told_of() {
     let bench = Bench::new();
     let script = "(while :; do :; done) & (while :; do :; done) & exec \"$@\"";
-    let document = measure_launched(&bench, "helped", script, ["--budget", "6s"]);
+    let document =
+        measure_launched(&bench, "helped", script, &["full", "--only", "cpu.primes", "--budget", "6s"]);
     let told = |name: &str| list_warnings(&document, name, &["helpers"]);
     assert_eq!([told("helped"), told("plain"), told("native")], [vec!["helpers".to_owned()], vec![], vec![]]);
     let rows = document["rows"].as_array().unwrap();
@@ -149,7 +150,8 @@ fn an_environment_that_its_quota_stops_is_never_plainly_the_same() {
     };
     let bench = Bench::new();
     let script = format!("echo $$ > '{}' && exec \"$@\"", group.join("cgroup.procs").display());
-    let document = measure_launched(&bench, "limited", &script, ["--rounds", "4"]);
+    let document =
+        measure_launched(&bench, "limited", &script, &["full", "--only", "cpu.primes", "--rounds", "4"]);
     let mut compared = 0;
     for cell in document["rows"].as_array().unwrap().iter().flat_map(|row| row["cells"].as_array().unwrap()) {
         if cell["comparison"].is_object() {
@@ -164,4 +166,7 @@ fn an_environment_that_its_quota_stops_is_never_plainly_the_same() {
         |name: &str| list_warnings(&document, name, &["throttled", "baseline_throttled", "limits_differ"]);
     assert_eq!(kinds("limited"), ["throttled", "limits_differ"]);
     assert_eq!((kinds("plain"), kinds("native")), (vec![], vec![]));
+    // A launcher joins its group where commands of one's own have layers over this machine's files, too.
+    let of_command = measure_launched(&bench, "command", &script, &["-r", "2", "--", "true"]);
+    assert_eq!(list_warnings(&of_command, "command", &["limits_differ"]), ["limits_differ"]);
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tare_data::facts::Facts;
-use tare_data::facts::keys::CPU_ALLOWED;
+use tare_data::facts::keys::{CPU_ALLOWED, CPU_ONLINE};
 use tare_data::session::limits::GroupCounts;
 use tare_probes::agent::AGENT;
 use tare_probes::agent::launched::LAUNCHED;
@@ -67,7 +67,11 @@ impl Hierarchies {
         let status = read(&process.join("status")).unwrap_or_default();
         let listed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         let allowed = listed.and_then(|list| count_listed(list.trim()));
-        facts.add_fact(CPU_ALLOWED, allowed.map(|count| count.to_string()).unwrap_or_default());
+        let online =
+            read("/sys/devices/system/cpu/online".as_ref()).and_then(|list| count_listed(list.trim()));
+        for (key, count) in [(CPU_ALLOWED, allowed), (CPU_ONLINE, online)] {
+            facts.add_fact(key, count.map(|count| count.to_string()).unwrap_or_default());
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Starts: how long an environment takes from being entered to the agent's first frame.
 
+use tare_data::facts::Facts;
 use tare_data::failure::Failure;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Side, Sides};
@@ -15,15 +16,23 @@ pub struct BringUp {
     pub specification: Specification,
     /// Time of each start, in the order in which they were made.
     pub times_ns: Vec<u64>,
-    /// Sign by which it was recognised at its last start, or why none was seen.
-    pub proof: Option<String>,
+    /// Facts of its last start as this machine sees them; none where there was none.
+    pub outside: Facts,
     /// Why it was not brought up any more.
     pub failure: Option<Failure>,
-    /// True where it sees this user's own files.
-    pub shares_files: bool,
 }
 
 impl BringUp {
+    /// Returns the sign by which it was recognised, or why none was seen.
+    pub fn proof(&self) -> Option<&str> {
+        self.outside.get(PROOF_FACT)
+    }
+
+    /// Tells whether it sees this user's own files.
+    pub fn shares_files(&self) -> bool {
+        self.outside.get(SHARES_FILES).is_some()
+    }
+
     /// Summarises least, median and greatest time; None when it never came up.
     pub fn summary_ns(&self) -> Option<[u64; 3]> {
         let mut sorted = self.times_ns.clone();
@@ -69,8 +78,8 @@ pub fn bring_up(
 ) -> Vec<BringUp> {
     let of = |target: &Side| {
         let (name, specification) = (target.name.clone(), target.specification.clone());
-        let times_ns = Vec::new();
-        BringUp { name, specification, times_ns, proof: None, failure: None, shares_files: false }
+        let (times_ns, outside, failure) = Default::default();
+        BringUp { name, specification, times_ns, outside, failure }
     };
     let mut all: Vec<BringUp> = targets.iter().map(of).collect();
     for time in 1..=starts.times() {
@@ -81,8 +90,7 @@ pub fn bring_up(
             match arena.enter_environment(index) {
                 Ok(started) => {
                     one.times_ns.push(started.elapsed_ns);
-                    one.proof = started.outside.get(PROOF_FACT).map(str::to_owned);
-                    one.shares_files = started.outside.get(SHARES_FILES).is_some();
+                    one.outside = started.outside;
                 }
                 Err(failure) => one.failure = Some(failure),
             }
@@ -104,9 +112,8 @@ mod tests {
             name: String::new(),
             specification: Specification::from_provider("native"),
             times_ns: times_ns.to_vec(),
-            proof: None,
+            outside: Facts::default(),
             failure: None,
-            shares_files: false,
         };
         assert_eq!(one(&[]).summary_ns(), None);
         assert_eq!(one(&[7]).summary_ns(), Some([7, 7, 7]));
