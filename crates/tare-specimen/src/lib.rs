@@ -5,12 +5,14 @@
 #![forbid(unsafe_code)]
 
 mod front_page;
+mod lasting;
 mod paired;
 mod plan;
 mod record;
 mod trials;
 
 pub use front_page::make_front_page;
+pub use lasting::{Lasting, make_lasting, run_lasting};
 pub use paired::{Cost, Work, run_paired};
 pub use plan::{
     MARGIN, change_sides, make_case, make_header, make_metric, make_plan, make_session, make_sides,

@@ -77,6 +77,13 @@ pub fn run_paired(
     }
 }
 
+/// Draws a factor around 1 with this spread.
+pub(crate) fn draw_noise(generator: &mut Generator, spread: f64) -> f64 {
+    // Four of them have a deviation of 1/sqrt(3).
+    let sum: f64 = (0..4).map(|_| generator.draw_unit() - 0.5).sum();
+    libm::exp(spread * sum * libm::sqrt(3.0))
+}
+
 /// A session while it runs.
 struct Run {
     generator: Generator,
@@ -85,11 +92,8 @@ struct Run {
 }
 
 impl Run {
-    /// Draws a factor around 1 with this spread.
     fn noise(&mut self, spread: f64) -> f64 {
-        // Four of them have a deviation of 1/sqrt(3).
-        let sum: f64 = (0..4).map(|_| self.generator.draw_unit() - 0.5).sum();
-        libm::exp(spread * sum * libm::sqrt(3.0))
+        draw_noise(&mut self.generator, spread)
     }
 
     fn pair(
