@@ -188,7 +188,7 @@ fn of_part(part: &Part, row: Option<&Row>) -> OfPart {
 /// Adds up the parts of a kind of work in an environment, whose cells are in the order of the parts.
 fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
     let (mut ratio, mut low, mut high) = (0.0, 0.0, 0.0);
-    let (mut is_seen_in_few_starts, mut reach) = (false, Reach::Short);
+    let (mut is_seen_in_few_starts, mut reach) = (false, Reach::Lasting);
     for (at, (part, cell)) in kind.parts.iter().zip(cells).enumerate() {
         let missing = |missing: Missing| Unjudged::Missing(missing);
         let found = match cell {
@@ -206,8 +206,7 @@ fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
         low += part.share * least;
         high += part.share * most;
         is_seen_in_few_starts |= found.answer().why() == Some(Why::Starts);
-        // All cells of an environment have the same.
-        reach = found.reach;
+        reach = reach.join(found.reach);
     }
     let (interval, edge) = (Interval::new(low, high), 1.0 + margin);
     let verdict = match is_seen_in_few_starts {
@@ -280,7 +279,7 @@ mod tests {
         let stop = Stop::from_periods(9, 10, None).unwrap();
         let stopped = Cell::Compared(Box::new(Comparison { reach: Reach::Stopped(stop), ..*found }));
         let Choice::Compared(against) = of(&[1.0], &[stopped]) else { panic!("it is compared") };
-        assert_eq!((against.answer.kind().name(), against.answer.stop()), ("same", Some(stop)));
+        assert_eq!((against.answer.kind().name(), against.answer.reach().stop()), ("same", Some(stop)));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::quantity::Quantity;
 
 pub mod answer;
 pub mod interval;
+pub mod lasting;
 pub mod reach;
 pub mod sameness;
 pub mod seen;
@@ -23,6 +24,7 @@ pub mod verdict;
 
 pub use answer::{Answer, Kind, Why};
 pub use interval::{Interval, Position};
+pub use lasting::{Estimate, LastingCost, Outcome};
 pub use reach::{Reach, Stop};
 pub use seen::{SlowSeen, Span};
 pub use verdict::{Trend, Verdict};
@@ -36,6 +38,8 @@ pub struct Findings {
     pub subjects: Vec<String>,
     /// A row for each case and metric, in the order of the plan; the headline metric of a case comes first.
     pub rows: Vec<Row>,
+    /// Costs of work that lasts, by kind of work and environment; empty where no stretches were measured.
+    pub lasting: Vec<LastingCost>,
     pub certificate: Certificate,
     /// Warnings of an environment as a whole (environment name) or of the session (None).
     pub warnings: Vec<(Option<String>, Warning)>,
@@ -81,7 +85,15 @@ impl Row {
     pub const HARNESS: &str = "null";
 
     /// Name in place of a probe's, and of a case's, for what environments use while others are measured.
-    pub const HELPERS: &str = "helpers";
+    pub(crate) const HELPERS: &str = "helpers";
+
+    /// Name in place of a probe's for work that lasts.
+    pub const LASTING: &str = "lasting";
+
+    /// Checks if it is of the session as a whole, and of none of its cases.
+    pub fn is_of_session(&self) -> bool {
+        [Row::HELPERS, Row::LASTING].contains(&self.probe.as_str())
+    }
 
     /// Checks if it shows what the harness takes, and no cost of an environment.
     pub fn is_of_harness(&self) -> bool {
@@ -90,7 +102,7 @@ impl Row {
 
     /// Checks if rows of a probe answer whether an environment is slower.
     pub fn is_judged(probe: &str) -> bool {
-        ![Row::HARNESS, Row::HELPERS].contains(&probe)
+        ![Row::HARNESS, Row::HELPERS, Row::LASTING].contains(&probe)
     }
 
     /// Computes the value that a cost ratio makes of the baseline's: what is shown of an environment that is compared, so that the
@@ -419,6 +431,8 @@ pub struct SharedStarts {
 pub enum Leading {
     HodgesLehmann,
     Sign,
+    /// Student's, of a mean of logarithms: of work that lasts.
+    Student,
 }
 
 /// Rounds or starts that would decide a cell, as a total and not on top of those it has.

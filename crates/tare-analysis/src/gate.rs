@@ -185,10 +185,10 @@ pub(crate) fn rule_on_interval(interval: Interval, ratio: f64) -> Ruling {
     }
 }
 
-/// Rules on "more than a ratio" where short stretches alone were timed: nothing passes whose work is stopped once it lasts.
+/// Rules on "more than a ratio" where short stretches alone were timed: nothing passes whose work takes longer once it lasts.
 pub(crate) fn rule_within_reach(interval: Interval, ratio: f64, reach: Reach) -> Ruling {
     match rule_on_interval(interval, ratio) {
-        Ruling::Passes if reach.stop().is_some() => Ruling::Undecided,
+        Ruling::Passes if reach.is_overturned() => Ruling::Undecided,
         ruling => ruling,
     }
 }
@@ -197,7 +197,7 @@ pub(crate) fn rule_within_reach(interval: Interval, ratio: f64, reach: Reach) ->
 pub(crate) fn rule_on_slower(answer: Answer) -> Ruling {
     match answer.kind() {
         findings::Kind::Slower | findings::Kind::AtLeast => Ruling::Trips,
-        findings::Kind::Faster | findings::Kind::Same if answer.stop().is_some() => Ruling::Undecided,
+        findings::Kind::Faster | findings::Kind::Same if answer.is_overturned() => Ruling::Undecided,
         findings::Kind::Faster | findings::Kind::Same => Ruling::Passes,
         findings::Kind::AtMost | findings::Kind::NotSure => Ruling::Undecided,
         findings::Kind::None => Ruling::Missing,

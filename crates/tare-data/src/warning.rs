@@ -64,8 +64,8 @@ pub enum Warning {
     /// Pairs of runs that did not end alike are left out.
     RunsLeftOut { end: RunEnd, warms_up: bool, here: u32, runs: u32, of_baseline: u32, baseline_runs: u32 },
     /// A limit of processor time stopped the environment in this share of its periods; work that lasts takes about this many times as
-    /// long, where that is known. The baseline does not have the limit.
-    Throttled { share: f64, factor: Option<f64> },
+    /// long, where that is known, with an interval where it was measured. The baseline does not have the limit.
+    Throttled { share: f64, factor: Option<f64>, interval: Option<[f64; 2]> },
     /// A limit of processor time stopped the baseline itself in this share of its periods.
     BaselineThrottled { share: f64 },
     /// The environment used this many processors on average while others were measured.

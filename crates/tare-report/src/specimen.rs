@@ -21,6 +21,9 @@ const HOST: [(&str, &str); 5] = [
     ("kernel.release", "6.18.44-generic"),
     ("root.type", "ext4"),
 ];
+/// The cost of work that lasts under a quota of a fifth, as stretches of it measure it.
+pub const FIVE_TIMES: Estimate = Estimate { ratio: 5.08, interval: Interval::new(4.92, 5.24) };
+
 /// Rounds of a specimen.
 const ROUNDS: u32 = 18;
 
@@ -202,6 +205,7 @@ pub fn make_findings(targets: usize) -> Findings {
         baseline: "native".into(),
         subjects: TARGETS[..targets].iter().map(|(name, _)| (*name).into()).collect(),
         rows,
+        lasting: Vec::new(),
         certificate: Certificate {
             planted: None,
             control_cells: 7,
@@ -229,6 +233,18 @@ pub fn make_stopped(comparison: Comparison) -> Comparison {
     Comparison { reach: Reach::Stopped(stop), ..comparison }
 }
 
+/// Has stretches of work that lasts measure what that quota costs.
+pub fn make_measured(comparison: Comparison) -> Comparison {
+    let stopped = make_stopped(comparison);
+    let stop = stopped.reach.stop().expect("it was stopped");
+    Comparison { reach: Reach::Stopped(stop.with_measured(Some(FIVE_TIMES))), ..stopped }
+}
+
+/// Has work that lasts take five times as long in the environment of a comparison, which no counter of a limit shows.
+pub fn make_differing(comparison: Comparison) -> Comparison {
+    Comparison { reach: Reach::Differs(FIVE_TIMES), ..comparison }
+}
+
 /// Builds a cell of each verdict, of each bound, and of each reason for having none.
 pub fn one_cell_of_each() -> Vec<Cell> {
     let mut all: Vec<Comparison> = Vec::new();
@@ -243,6 +259,12 @@ pub fn one_cell_of_each() -> Vec<Cell> {
     all.push(Comparison { interval: open, ..make_comparison(100.0, 41.7, 1) });
     // Stopped ones of several kinds.
     all.extend([1.0, 1.012, 0.5, 2.0, 57.0].map(|ratio| make_stopped(make_comparison(100.0, ratio, 1))));
+    all.push(make_measured(make_comparison(100.0, 1.0, 1)));
+    all.extend([1.0, 1.012, 0.5, 2.0].map(|ratio| make_differing(make_comparison(100.0, ratio, 1))));
+    let reaches = [Reach::Open, Reach::Lasting].into_iter();
+    let reaches =
+        reaches.flat_map(|reach| [1.0, 1.012].map(|ratio| (reach, make_comparison(100.0, ratio, 1))));
+    all.extend(reaches.map(|(reach, comparison)| Comparison { reach, ..comparison }));
     let compared = all.into_iter().map(|comparison| Cell::Compared(Box::new(comparison)));
     let others = [
         Cell::Observed(make_level(100.0, 1)),

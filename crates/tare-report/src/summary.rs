@@ -38,12 +38,12 @@ pub fn summarise_in_a_sentence(findings: &Findings, language: Language) -> Strin
 /// Sorts environments by their answers: those that take longer with the one that takes longest, those that cost
 /// no more than a bound, and those about which nothing is sure.
 fn summarise_many(findings: &Findings, language: Language) -> String {
-    let rows = view::select_rows(findings, false);
+    let rows = view::select_judged_rows(findings);
     let cells = |at: usize| -> Vec<Compared> {
         rows.iter().filter_map(|row| Some((*row, row.cells.get(at)?.comparison()?))).collect()
     };
     let has = |at: usize, wanted: &[Kind]| {
-        let is_known = |answer: Answer| wanted.contains(&answer.kind()) && answer.stop().is_none();
+        let is_known = |answer: Answer| wanted.contains(&answer.kind()) && !answer.is_overturned();
         cells(at).iter().any(|(_, found)| is_known(found.answer()))
     };
     let all = 0..findings.subjects.len();
@@ -114,9 +114,9 @@ type Compared<'a> = (&'a Row, &'a Comparison);
 /// Lists what there is to say of an environment, the most important first, never nothing: `takes longer in 5 of 14,
 /// most in pipe: 26 times`, `same in 6 of 14`.
 fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<String> {
-    let rows = view::select_rows(findings, false);
-    let judged = rows.iter().filter(|row| Row::is_judged(&row.probe));
-    let cells: Vec<(&Row, &Cell)> = judged.filter_map(|row| Some((*row, row.cells.get(target)?))).collect();
+    let rows = view::select_judged_rows(findings);
+    let cells: Vec<(&Row, &Cell)> =
+        rows.iter().filter_map(|row| Some((*row, row.cells.get(target)?))).collect();
     let of = |answers: &[Kind]| -> Vec<Compared> {
         let with = cells.iter().filter_map(|(row, cell)| Some((*row, cell.comparison()?)));
         with.filter(|(_, comparison)| answers.contains(&comparison.answer().kind())).collect()
@@ -136,7 +136,7 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
             language,
         ));
     }
-    if cells.iter().any(|(_, cell)| cell.answer().stop().is_some())
+    if cells.iter().any(|(_, cell)| cell.answer().is_of_short())
         && let Some(first) = clauses.get_mut(others_at)
     {
         *first = say!(language, "in short operations, {clause}", clause = first);

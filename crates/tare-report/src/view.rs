@@ -6,6 +6,8 @@ use tare_data::budget::name_budget;
 use tare_data::facts::keys::{
     CPU_COUNT, CPU_HYPERVISOR, CPU_MODEL, FILE_SYSTEM_TYPE, KERNEL_NAME, KERNEL_RELEASE, ROOT_TYPE,
 };
+use tare_data::names::USER;
+use tare_data::session::lasting::LastingWork;
 use tare_data::session::{Ending, PINNED, PlannedCase, Session};
 use tare_data::shell::quote_word;
 use tare_data::warning::Warning;
@@ -29,6 +31,13 @@ pub(crate) fn select_rows(findings: &Findings, every_metric: bool) -> Vec<&Row> 
     let is_alone = findings.rows.iter().all(Row::is_of_harness);
     let is_headline = |row: &&Row| row.headline && (is_alone || !row.is_of_harness());
     findings.rows.iter().filter(|row| every_metric || is_headline(row)).collect()
+}
+
+/// Selects the headlines that answer whether an environment is slower.
+pub(crate) fn select_judged_rows(findings: &Findings) -> Vec<&Row> {
+    let mut rows = select_rows(findings, false);
+    rows.retain(|row| Row::is_judged(&row.probe));
+    rows
 }
 
 /// Formats the place of a row's work next to its label: `file.seq · own`, `net.rr · to host`.
@@ -141,8 +150,9 @@ fn rounds(findings: &Findings, language: Language) -> String {
         return language.word("nothing compared").into();
     }
     let counts = || {
-        let cells = findings.rows.iter().flat_map(|row| row.cells.iter().filter_map(Cell::level));
-        let levels = findings.rows.iter().filter_map(|row| row.baseline.as_ref()).chain(cells);
+        let rows = || findings.rows.iter().filter(|row| !row.is_of_session());
+        let cells = rows().flat_map(|row| row.cells.iter().filter_map(Cell::level));
+        let levels = rows().filter_map(|row| row.baseline.as_ref()).chain(cells);
         levels.map(|level| level.rounds).filter(|rounds| *rounds > 0)
     };
     match (counts().min(), counts().max()) {
@@ -228,6 +238,7 @@ pub(crate) fn list_checks(session: &Session, findings: &Findings, language: Lang
     }];
     checks.extend(certificate.planted.as_ref().map(|planted| planted_cost(planted, language)));
     checks.extend(describe_seen(findings, language));
+    checks.extend(describe_lasting(findings, true, language));
     checks.extend(smallest_differences(findings, language));
     checks.extend(estimate_rounds_to_decide(session, findings, language));
     let is_warned =
@@ -254,7 +265,7 @@ fn planted_cost(planted: &PlantedCost, language: Language) -> String {
 
 /// Describes for how long answers were seen, and how rare slow batches are that an answer of *same* may have missed.
 pub(crate) fn describe_seen(findings: &Findings, language: Language) -> Option<String> {
-    let rows = select_rows(findings, false);
+    let rows = select_judged_rows(findings);
     let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::find_comparison);
     let answered: Vec<&Comparison> = cells.filter(|cell| cell.seen.seconds > 0.0).collect();
     let seconds = || answered.iter().map(|cell| cell.seen.seconds);
@@ -275,6 +286,48 @@ pub(crate) fn describe_seen(findings: &Findings, language: Language) -> Option<S
             batches = (1.0 / share).floor()
         ),
     })
+}
+
+/// Describes what stretches of lasting work say: what it takes in each environment beyond short turns, of the first kind of work that was
+/// measured, or of each.
+pub(crate) fn describe_lasting(findings: &Findings, every_work: bool, language: Language) -> Option<String> {
+    describe_seen(findings, language)?;
+    let rows = select_judged_rows(findings);
+    if findings.lasting.is_empty() && rows.iter().all(|row| is_long_command(row)) {
+        return None;
+    }
+    let of_work = |work: LastingWork| {
+        let known = findings.lasting.iter().filter(move |cost| cost.work == work);
+        known.filter_map(|cost| Some((cost.target.as_str(), words::format_excess(cost.excess?, language)?)))
+    };
+    let measured = LastingWork::ALL.into_iter().filter(|work| of_work(*work).next().is_some());
+    let sentence = |work: LastingWork| {
+        let environments = findings.subjects.iter().map(|name| {
+            let range = of_work(work).find(|(target, _)| target == name).map(|(_, range)| range);
+            let range = range.unwrap_or_else(|| language.word("not looked at").to_owned());
+            format!("{} {range}", clean_text(name))
+        });
+        let environments = language.join_with_commas(&environments.collect::<Vec<_>>());
+        match every_work {
+            false => say!(language, "Lasting work: {environments}.", environments = environments),
+            true => {
+                let work = language.word(words::describe_lasting_work(work));
+                say!(language, "Lasting {work}: {environments}.", work = work, environments = environments)
+            }
+        }
+    };
+    let sentences: Vec<String> =
+        measured.take(if every_work { usize::MAX } else { 1 }).map(sentence).collect();
+    Some(match sentences.is_empty() {
+        true => language.word("Lasting work: not looked at.").to_owned(),
+        false => language.join_sentences(&sentences),
+    })
+}
+
+/// Checks if a row is of a command whose runs last as long as stretches do.
+fn is_long_command(row: &Row) -> bool {
+    const LONG_NS: f64 = 3e8;
+    row.probe.starts_with(USER) && row.baseline.as_ref().is_some_and(|level| level.median >= LONG_NS)
 }
 
 /// Finds the differences that the session could have missed.
@@ -306,7 +359,7 @@ pub(crate) fn estimate_rounds_to_decide(
     findings: &Findings,
     language: Language,
 ) -> Option<String> {
-    let rows = select_rows(findings, false);
+    let rows = select_judged_rows(findings);
     let cells = || rows.iter().flat_map(|row| &row.cells);
     let open = || cells().filter_map(words::find_comparison).filter(|c| !c.answer().is_decided());
     let undecided = open().count();

@@ -1,5 +1,6 @@
 //! The words of warnings: what is doubtful, and what to do about it.
 
+use tare_analysis::findings::{Estimate, Interval};
 use tare_data::batch::RunEnd;
 use tare_data::warning::{Group, LimitPair, Limited, SettingPair, Warning};
 
@@ -69,7 +70,10 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             let runs = count_runs(*warms_up, *runs, language);
             runs_left_out(*end, (*here, &runs), [*of_baseline, *baseline_runs], language)
         }
-        Warning::Throttled { share, factor } => throttled(*share, *factor, language),
+        Warning::Throttled { share, factor, interval } => {
+            let interval = interval.map_or(Interval::UNKNOWN, |[low, high]| Interval::new(low, high));
+            throttled(*share, factor.map(|ratio| Estimate { ratio, interval }), language)
+        }
         Warning::BaselineThrottled { share } => throttled_baseline(*share, language),
         Warning::Helpers { processors } => helpers(*processors, language),
         Warning::LimitsDiffer { limits, settings } => unlike_limits(limits, settings, language),
@@ -101,7 +105,7 @@ fn coarse_clock(step_ns: u64, language: Language) -> String {
     say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
 }
 
-fn throttled(share: f64, factor: Option<f64>, language: Language) -> String {
+fn throttled(share: f64, factor: Option<Estimate>, language: Language) -> String {
     say!(language, "its answers hold {reach}", reach = describe_stop(share, factor, language))
 }
 

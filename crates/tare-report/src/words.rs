@@ -3,12 +3,13 @@
 use serde::Serialize;
 use serde_json::Value;
 use tare_analysis::findings::{
-    Answer, Cell, Comparison, Family, Interval, Kind, Missing, Needed, Row, Total, Why,
+    Answer, Cell, Comparison, Estimate, Family, Interval, Kind, Missing, Needed, Reach, Row, Total, Why,
 };
 use tare_data::failure::FailureKind;
 use tare_data::names::USER;
 use tare_data::session::Ending;
 use tare_data::session::demand::Work;
+use tare_data::session::lasting::LastingWork;
 use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
@@ -44,9 +45,9 @@ impl Said {
     /// Says it as the table of answers does: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
     pub fn in_words(self, language: Language) -> String {
         let words = self.without_reach(language);
-        match self.answer.stop() {
-            Some(_) => say!(language, "{answer}, short", answer = words),
-            None => words,
+        match self.answer.is_of_short() {
+            true => say!(language, "{answer}, short", answer = words),
+            false => words,
         }
     }
 
@@ -69,7 +70,7 @@ impl Said {
         }
     }
 
-    /// Says it in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`. A sign behind it tells of stops.
+    /// Says it in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`. A sign behind it tells of short operations.
     pub fn in_short(self, language: Language) -> String {
         match self.answer.kind() {
             Kind::AtMost => format!("<{}", self.share_above().replace(' ', "")),
@@ -162,7 +163,7 @@ pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<Stri
         let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
         language.counted(starts, "start", "starts")
     };
-    let stop = comparison.answer().stop().map(|stop| describe_stop(stop.share(), stop.factor(), language));
+    let reach = explain_reach(comparison.answer(), language);
     let doubt = comparison.answer().why().and_then(|why| match why {
         Why::Starts => Some(say!(language, "seen in {starts}: another start may differ", starts = starts())),
         Why::Cells => Some(language.word("may be chance, as one of many cells").to_owned()),
@@ -181,15 +182,59 @@ pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<Stri
         Why::Typical => Some(language.word("typically; slow batches may add more").to_owned()),
         Why::Observed | Why::NotComparable | Why::NotMeasured => None,
     });
-    let all: Vec<String> = stop.into_iter().chain(doubt).collect();
+    let all: Vec<String> = reach.into_iter().chain(doubt).collect();
     (!all.is_empty()).then(|| all.join(language.word("; ")))
 }
 
+/// Explains the work that an answer holds for, where it is short operations, and what work that lasts takes.
+fn explain_reach(answer: Answer, language: Language) -> Option<String> {
+    answer.is_of_short().then(|| match answer.reach() {
+        Reach::Stopped(stop) => describe_stop(stop.share(), stop.factor(), language),
+        Reach::Differs(long) => say!(
+            language,
+            "for short operations; work that lasts takes {times}",
+            times = format_estimate(long, language)
+        ),
+        Reach::Open | Reach::Short | Reach::Lasting => language
+            .word("for short operations; what work that lasts takes is not known closely enough")
+            .to_owned(),
+    })
+}
+
+/// Formats how many times as long something takes, with its interval: `5.1x (4.9 to 5.2x)`.
+fn format_estimate(Estimate { ratio, interval }: Estimate, language: Language) -> String {
+    let times = language.translate_ratio(&format_times(ratio, f64::NAN));
+    format!("{times} {}", format_range(interval.ends(f64::from), f64::NAN, language)).trim_end().to_owned()
+}
+
+/// Formats what lasting work takes beyond short turns, `0.98 to 1.02x`; none where there is no interval.
+pub(crate) fn format_excess(excess: Estimate, language: Language) -> Option<String> {
+    let [low, high] = excess.interval.ends(f64::from);
+    let (low, high) = times_range(low, high, f64::NAN)?;
+    let high = language.translate_ratio(&high);
+    Some(say!(language, "{low} to {high}", low = low, high = high))
+}
+
+/// Returns the word for a kind of work that lasts.
+pub(crate) fn describe_lasting_work(work: LastingWork) -> &'static str {
+    match work {
+        LastingWork::Arithmetic => message!("arithmetic"),
+        LastingWork::Processors => message!("arithmetic, all processors"),
+        LastingWork::Calls => message!("calls and forks"),
+    }
+}
+
 /// Describes the work that answers hold for, where an environment was stopped in this share of its periods.
-pub(crate) fn describe_stop(share: f64, factor: Option<f64>, language: Language) -> String {
+pub(crate) fn describe_stop(share: f64, factor: Option<Estimate>, language: Language) -> String {
     let share = format_percent(share);
-    match factor.map(|factor| language.translate_ratio(&format_times(factor, f64::NAN))) {
-        Some(times) => say!(
+    match factor.map(|factor| (factor.interval.is_bounded(), format_estimate(factor, language))) {
+        Some((true, times)) => say!(
+            language,
+            "for short operations; throttled in {share} of periods: work that lasts takes {times}",
+            share = share,
+            times = times
+        ),
+        Some((false, times)) => say!(
             language,
             "for short operations; throttled in {share} of periods: work that lasts takes about {times}",
             share = share,

@@ -217,10 +217,9 @@ fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, 
     }
     if let Some((old, new, factor)) = compare_costs(&old, &new, spread) {
         let verdict = factor.map_or(Verdict::Inconclusive, |factor| judge_change(factor, margin));
-        // A change of short stretches says nothing of work that a limit stops on either side.
-        let stopped =
-            [&old, &new].into_iter().find_map(|cost| cost.answer.filter(|of| of.reach().stop().is_some()));
-        let reach = stopped.map_or(Reach::Short, Answer::reach);
+        // A change of short stretches says nothing of work that lasts where either side does not.
+        let answers = [&old, &new].into_iter().filter_map(|cost| cost.answer);
+        let reach = answers.map(Answer::reach).reduce(Reach::join).unwrap_or_default();
         let answer = answer_change(factor, verdict, margin).with_reach(reach);
         return ChangedCell::Compared { old, new, answer, factor };
     }

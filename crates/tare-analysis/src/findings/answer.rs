@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::interval::{Interval, Position};
-use super::reach::{Reach, Stop};
+use super::reach::Reach;
 use super::sameness::LARGEST_BOUND;
 use super::verdict::Verdict;
 
@@ -15,7 +15,7 @@ use super::verdict::Verdict;
 /// use tare_analysis::findings::{Answer, Kind};
 /// let decided_elsewhere = Answer { kind: Kind::Slower, why: None, reach: Default::default() };
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer {
     kind: Kind,
     why: Option<Why>,
@@ -129,12 +129,14 @@ impl Answer {
         self.reach
     }
 
-    /// Returns the stop that work which lasts meets, where the answer says that such work costs little or nothing; none elsewhere.
-    pub const fn stop(self) -> Option<Stop> {
-        match self.kind {
-            Kind::Same | Kind::AtMost | Kind::Faster => self.reach.stop(),
-            Kind::Slower | Kind::AtLeast | Kind::NotSure | Kind::None => None,
-        }
+    /// Tells whether it says that little or nothing is lost, and work that lasts was seen to take another time.
+    pub const fn is_overturned(self) -> bool {
+        matches!(self.kind, Kind::Same | Kind::AtMost | Kind::Faster) && self.reach.is_overturned()
+    }
+
+    /// Tells whether it must be said to be of short operations: it is overturned, or it is the same as far as is known.
+    pub const fn is_of_short(self) -> bool {
+        self.is_overturned() || matches!((self.kind, self.reach), (Kind::Same, Reach::Open))
     }
 
     /// Checks if the question is settled: a bound from above is not an answer to it.

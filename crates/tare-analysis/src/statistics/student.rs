@@ -1,5 +1,10 @@
 //! Student's t: intervals of a mean whose spread is known from a few values only.
 
+use crate::statistics::spread::compute_spread;
+
+/// Degrees of freedom beyond which the quantile changes by less than a thousandth.
+const MOST_DEGREES: usize = 1_000;
+
 /// Computes the chance that Student's t with these degrees of freedom is within ±`t` (Abramowitz and Stegun
 /// 26.7.3 and 26.7.4).
 pub(crate) fn compute_two_sided_chance(t: f64, degrees: u32) -> f64 {
@@ -30,6 +35,19 @@ pub(crate) fn find_two_sided_quantile(chance: f64, degrees: u32) -> f64 {
         if compute_two_sided_chance(middle, degrees) < chance { low = middle } else { high = middle }
     }
     high
+}
+
+/// Computes the standard error of a mean; none of fewer than two values, or of values that are not finite.
+pub(crate) fn estimate_error(values: &[f64]) -> Option<f64> {
+    Some(compute_spread(values)?.deviation? / (values.len() as f64).sqrt())
+}
+
+/// Estimates a mean, with half the width of the interval that holds it with this chance.
+pub(crate) fn estimate_mean(values: &[f64], chance: f64) -> Option<(f64, f64)> {
+    let error = estimate_error(values)?;
+    // With more degrees than that, the quantile is the same, and is found less quickly.
+    let degrees = (values.len() - 1).min(MOST_DEGREES) as u32;
+    Some((compute_spread(values)?.mean, find_two_sided_quantile(chance, degrees) * error))
 }
 
 #[cfg(test)]

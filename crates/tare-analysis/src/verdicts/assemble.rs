@@ -18,6 +18,7 @@ use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::correction::confirm_directions;
 use crate::verdicts::doubts::ends::is_counted_by_runs;
 use crate::verdicts::doubts::idle;
+use crate::verdicts::doubts::lasting::add_lasting_work;
 use crate::verdicts::planted::judge_planted_cost;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options};
 use crate::verdicts::stopping::FEWEST_UNITS;
@@ -29,7 +30,9 @@ const LONGEST_SHOWN: usize = 200;
 
 /// Computes the findings of a session.
 pub fn compute_findings(session: &Session, options: &Options) -> Findings {
-    of_rows(session, options, |_, _| {})
+    let mut findings = of_rows(session, options, |_, _| {});
+    add_lasting_work(&mut findings, session, options.margin);
+    findings
 }
 
 /// Compares each environment with the one that it was built upon: the findings of a session whose environments are built up
@@ -86,6 +89,7 @@ fn of_rows(
         baseline: session.baseline().map(|target| target.name.clone()).unwrap_or_default(),
         subjects,
         rows,
+        lasting: Vec::new(),
         certificate,
         warnings,
         ending: session.ending,

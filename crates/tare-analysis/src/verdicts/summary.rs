@@ -331,7 +331,11 @@ pub fn list_counted_trials<'a>(
 
 /// Computes the typical value of a series; none when it has none.
 pub(crate) fn compute_level(series: &Series) -> Option<Level> {
-    let values = series.plain_values();
+    compute_level_of(series.plain_values())
+}
+
+/// Computes the typical one of a value a round.
+pub(crate) fn compute_level_of(values: Vec<f64>) -> Option<Level> {
     let sorted = sort_values(&values);
     let (first, last) = (*sorted.first()?, *sorted.last()?);
     let interval = sign_test::compute_median_interval(&sorted, ALPHA);

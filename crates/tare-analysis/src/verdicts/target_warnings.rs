@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tare_data::session::{Role, Trial};
 use tare_data::warning::Warning;
 
+use crate::findings::Stop;
 use crate::findings::sameness::MARGIN;
 use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
@@ -32,7 +33,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         let carry = carry.filter(reaches).map(|carry| libm::exp(carry.added));
         warnings.extend(carry.map(|ratio| (target, Warning::CarriesOver { ratio })));
         if let (Role::Subject, Some(stop)) = (plan.targets.role(target), judge.reach(target).stop()) {
-            warnings.push((target, Warning::Throttled { share: stop.share(), factor: stop.factor() }));
+            warnings.push((target, warn_of_stop(stop)));
         }
         if plan.targets.role(target) == Role::Subject
             && let Some((own, baseline)) =
@@ -84,4 +85,9 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         }
     }
     (warnings, canaries)
+}
+
+fn warn_of_stop(stop: Stop) -> Warning {
+    let factor = stop.factor().map(|factor| factor.ratio);
+    Warning::Throttled { share: stop.share(), factor, interval: None }
 }

@@ -38,12 +38,15 @@ fn compared(verdict: Verdict, low: f64, high: f64) -> Cell {
     }))
 }
 
+fn with_reach(cell: Cell, reach: Reach) -> Cell {
+    let Cell::Compared(found) = cell else { panic!("it is compared") };
+    Cell::Compared(Box::new(Comparison { reach, ..*found }))
+}
+
 /// Has a limit stop the environment of a cell.
 fn stopped(cell: Cell) -> Cell {
-    let Cell::Compared(found) = cell else { panic!("it is compared") };
     let quota = Quota { quota_us: 20_000, period_us: 100_000 };
-    let stop = Stop::from_periods(94, 100, Some(quota)).unwrap();
-    Cell::Compared(Box::new(Comparison { reach: Reach::Stopped(stop), ..*found }))
+    with_reach(cell, Reach::Stopped(Stop::from_periods(94, 100, Some(quota)).unwrap()))
 }
 
 fn row(case: &str, cells: Vec<Cell>) -> Row {
@@ -90,6 +93,7 @@ fn findings() -> Findings {
                 )
             },
         ],
+        lasting: vec![],
         certificate: Certificate {
             planted: None,
             control_cells: 0,
@@ -234,6 +238,26 @@ fn nothing_passes_whose_work_is_stopped_once_it_lasts() {
         "work that lasts may take longer than the interval"
     );
     assert_eq!(answers("missing", cells()), [Ruling::Passes; 3], "it is about something else");
+}
+
+#[test]
+fn nothing_passes_whose_work_takes_another_factor_once_it_lasts_and_what_is_open_does() {
+    use Ruling::{Passes, Undecided};
+    let long = Estimate { ratio: 5.1, interval: Interval::new(4.9, 5.2) };
+    for (reach, expected) in [
+        (Reach::Lasting, Passes),
+        (Reach::Short, Passes),
+        (Reach::Open, Passes),
+        (Reach::Differs(long), Undecided),
+    ] {
+        let cells = || {
+            let all = [compared(Verdict::Faster, 0.4, 0.5), compared(Verdict::Same, 0.99, 1.01)];
+            all.map(|cell| with_reach(cell, reach)).to_vec()
+        };
+        for condition in ["slower", "slower>1.5"] {
+            assert_eq!(answers(condition, cells()), [expected; 2], "{reach:?}");
+        }
+    }
 }
 
 #[test]

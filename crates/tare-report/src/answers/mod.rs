@@ -1,4 +1,6 @@
 //! Answers in words: the table of their names and colours, and the signs behind them.
 
+#[cfg(test)]
+mod lasting;
 pub mod signs;
 pub mod table;

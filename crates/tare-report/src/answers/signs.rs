@@ -9,19 +9,23 @@ use crate::words;
 /// A sign behind an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    Stopped,
+    /// The answer is of short operations, and work that lasts takes another time.
+    Overturned,
+    /// The answer is of short operations, as far as is known.
+    Open,
     Emulated,
     More,
 }
 
 impl Sign {
     /// Signs in the order in which they follow an answer.
-    pub const ALL: [Sign; 3] = [Sign::Stopped, Sign::Emulated, Sign::More];
+    pub const ALL: [Sign; 4] = [Sign::Overturned, Sign::Open, Sign::Emulated, Sign::More];
 
     /// Returns the character, which every character set can show.
     pub const fn character(self) -> char {
         match self {
-            Sign::Stopped => '!',
+            Sign::Overturned => '!',
+            Sign::Open => '+',
             Sign::Emulated => '^',
             Sign::More => '*',
         }
@@ -30,7 +34,8 @@ impl Sign {
     /// Returns the explanation.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Sign::Stopped => message!("for short operations: a limit stops work that lasts"),
+            Sign::Overturned => message!("for short operations: work that lasts takes another time"),
+            Sign::Open => message!("for short operations: of work that lasts nothing is excluded"),
             Sign::Emulated => message!("on an emulated processor: a real one gives another number"),
             Sign::More => message!(
                 "there is more to it (stalls, groups, few starts, a short time, the mean): tare report --wide"
@@ -42,7 +47,8 @@ impl Sign {
 /// Lists the signs of a comparison in the environment at an index.
 pub fn list_signs(findings: &Findings, target: usize, comparison: &Comparison) -> Vec<Sign> {
     let has = |sign: &Sign| match sign {
-        Sign::Stopped => comparison.answer().stop().is_some(),
+        Sign::Overturned => comparison.answer().is_overturned(),
+        Sign::Open => comparison.answer().is_of_short() && !comparison.answer().is_overturned(),
         Sign::Emulated => findings.subjects.get(target).is_some_and(|name| is_emulated(findings, name)),
         Sign::More => words::has_more_to_know(comparison),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tare_analysis::findings::{Comparison, Kind, Row};
+use tare_analysis::findings::{Comparison, Estimate, Kind, Reach, Row};
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};
@@ -56,6 +56,13 @@ impl Exposition {
 fn render(source: &Source) -> Vec<u8> {
     let mut all = Exposition::default();
     session(&mut all, source);
+    for cost in &source.findings.lasting {
+        let labels = [("environment", cost.target.as_str()), ("work", cost.work.name())];
+        [("ratio", cost.ratio), ("excess", cost.excess)]
+            .into_iter()
+            .filter_map(|(of, estimate)| Some((of, estimate?)))
+            .for_each(|(of, estimate)| lasting(&mut all, &labels, of, estimate));
+    }
     for row in &source.findings.rows {
         let (family, factor) = family(row.metric.unit);
         for (target, level) in source.list_levels(row) {
@@ -66,9 +73,8 @@ fn render(source: &Source) -> Vec<u8> {
         for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
             if let Some(comparison) = words::find_comparison(cell) {
                 slowdown(&mut all, row, target, comparison);
-                let (reaches, about) =
-                    (["short", "stopped"], ("tare_reach", "Work that the answer holds for."));
-                states(&mut all, about, labels(row, target), (&reaches, comparison.reach.name()));
+                let about = ("tare_reach", "Work that the answer holds for.");
+                states(&mut all, about, labels(row, target), (&Reach::NAMES, comparison.reach.name()));
             }
             let answers = Kind::ALL.map(Kind::name);
             states(
@@ -124,6 +130,17 @@ fn slowdown(all: &mut Exposition, row: &Row, target: &str, comparison: &Comparis
     let high = gauge("tare_slowdown_high_ratio", "Upper end of the slowdown's 95 % confidence interval.");
     let ends = comparison.interval.ends(f64::from);
     [low, high].into_iter().zip(ends).for_each(|(gauge, end)| all.add(gauge, "", &labels, end));
+}
+
+/// Adds what work that lasts takes in an environment: its long ratio, or the excess of it over that of short turns.
+fn lasting(all: &mut Exposition, labels: &[(&str, &str)], of: &str, Estimate { ratio, interval }: Estimate) {
+    let [low, high] = interval.ends(f64::from);
+    let names = ["tare_lasting_ratio", "tare_lasting_low_ratio", "tare_lasting_high_ratio"];
+    for (name, value) in names.into_iter().zip([ratio, low, high]) {
+        let help = "Time of work that lasts over the baseline's, and its excess over that of short turns, with their intervals.";
+        let labels: Vec<_> = labels.iter().copied().chain([("of", of)]).collect();
+        all.add(Family { name, unit: "ratio", help, kind: "gauge" }, "", &labels, value);
+    }
 }
 
 /// Adds a state set: all its states, of which one is true.

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{
-    CheckBeside, Family, Kind, Leading, PlantedCost, SharedStarts, Smallest, Why, WithoutRow,
+    CheckBeside, Family, Kind, Leading, Outcome, PlantedCost, SharedStarts, Smallest, Why, WithoutRow,
 };
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
+use tare_data::session::lasting::LastingWork;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, RepeatedRound, Role, TargetFacts};
 use tare_data::unit::{Direction, Unit};
@@ -24,6 +25,8 @@ pub struct Document<'a> {
     pub baseline: &'a str,
     /// Subject environments, in the order of the cells of every row.
     pub subjects: &'a [String],
+    /// Costs of work that lasts, by kind of work and environment; empty where no stretches of it were measured.
+    pub lasting: Vec<LastingCost<'a>>,
     pub certificate: Certificate,
     /// Reasons to doubt an environment, or the session if none is given.
     pub warnings: Vec<TargetWarning<'a>>,
@@ -223,8 +226,7 @@ pub struct Cell<'a> {
     /// Why it says no more; absent where it says all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
-    /// `short`: it holds for stretches as short as those that were timed; `stopped`: and a limit stopped the environment meanwhile.
-    /// Absent without a comparison.
+    /// The work that it holds for: `lasting`, `short`, `open`, `differs` or `stopped`. Absent without a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reach: Option<&'static str>,
     /// Stops by the limit; absent where there were none.
@@ -234,7 +236,7 @@ pub struct Cell<'a> {
     pub words: String,
     /// The answer in a few letters, for narrow tables.
     pub short: String,
-    /// Signs that follow it in tables: `^` of an emulated processor, `*` where the rounds tell more.
+    /// Signs that follow it in tables: `!` and `+` of short operations, `^` of an emulated processor, `*` where the rounds tell more.
     pub signs: String,
     /// Interval of the factor as tables say it; null without a comparison, and with too few rounds for one.
     pub interval: Option<String>,
@@ -254,8 +256,29 @@ pub struct Cell<'a> {
 pub struct Stop {
     /// Share of the periods in which work was stopped.
     pub share: f64,
-    /// About how many times as long work that lasts takes; null where that is not known.
+    /// Factor of the time that work which lasts takes; null where that is not known.
     pub factor: Option<f64>,
+    /// Its interval, where stretches of such work measured it; null where the quota says it.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+/// The cost of a kind of work that lasts in an environment.
+#[derive(Debug, Serialize)]
+pub struct LastingCost<'a> {
+    #[serde(rename = "environment")]
+    pub target: &'a str,
+    pub work: LastingWork,
+    /// Stretches that have one of the baseline's in their round.
+    pub stretches: u32,
+    /// Time of the environment's stretches.
+    pub seconds: f64,
+    /// Time of an operation over the baseline's; null with too few stretches.
+    pub ratio: Option<RatioWithEnds>,
+    /// That ratio over the one of short slices of the same work.
+    pub excess: Option<RatioWithEnds>,
+    /// Outcome for answers of short turns: `excludes`, `open` or `differs`; null with too few stretches.
+    pub outcome: Option<Outcome>,
 }
 
 /// An environment compared with the baseline.
@@ -275,7 +298,7 @@ pub struct Comparison<'a> {
     pub high_alone: Option<f64>,
     /// Ratio of mean costs, in which every stall counts; null if only typical values are known, as of
     /// quantiles.
-    pub total: Option<MeanCost>,
+    pub total: Option<RatioWithEnds>,
     /// The interval by signs, for comparison.
     pub sign_low: Option<f64>,
     pub sign_high: Option<f64>,
@@ -317,9 +340,9 @@ pub struct SlowBatches {
     pub unseen_share: Option<f64>,
 }
 
-/// A ratio of mean costs with its 95 % interval; no bounds where the rounds cannot tell.
+/// A ratio of mean or lasting costs with its interval; no bounds where the rounds cannot tell.
 #[derive(Debug, Serialize)]
-pub struct MeanCost {
+pub struct RatioWithEnds {
     pub ratio: f64,
     pub low: Option<f64>,
     pub high: Option<f64>,

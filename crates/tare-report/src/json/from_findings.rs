@@ -27,6 +27,7 @@ impl<'a> Document<'a> {
             plan: plan(session, language),
             baseline: &findings.baseline,
             subjects: &findings.subjects,
+            lasting: findings.lasting.iter().map(lasting).collect(),
             certificate: certificate(&findings.certificate),
             warnings: general
                 .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c, language) })
@@ -230,7 +231,26 @@ fn fill_cell<'a>(
 }
 
 fn stop(stop: findings::Stop) -> Stop {
-    Stop { share: stop.share(), factor: stop.factor() }
+    let factor = stop.factor().map(with_ends);
+    let ends = factor.as_ref().map_or([None; 2], |factor| [factor.low, factor.high]);
+    Stop { share: stop.share(), factor: factor.map(|factor| factor.ratio), low: ends[0], high: ends[1] }
+}
+
+fn lasting(cost: &findings::LastingCost) -> LastingCost<'_> {
+    LastingCost {
+        target: &cost.target,
+        work: cost.work,
+        stretches: cost.stretches,
+        seconds: cost.seconds,
+        ratio: cost.ratio.map(with_ends),
+        excess: cost.excess.map(with_ends),
+        outcome: cost.outcome,
+    }
+}
+
+fn with_ends(findings::Estimate { ratio, interval }: findings::Estimate) -> RatioWithEnds {
+    let [low, high] = interval.ends(|end| interval.is_bounded().then_some(end));
+    RatioWithEnds { ratio, low, high }
 }
 
 /// Returns the ends of an interval; none where too few rounds leave it open.
@@ -255,7 +275,7 @@ fn comparison<'a>(
         high_alone,
         total: found.total.map(|total| {
             let [low, high] = closed(total.low, total.high);
-            MeanCost { ratio: total.ratio, low, high }
+            RatioWithEnds { ratio: total.ratio, low, high }
         }),
         sign_low,
         sign_high,

@@ -3,7 +3,7 @@
 mod fields;
 mod from_findings;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 

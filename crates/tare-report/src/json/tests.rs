@@ -20,7 +20,7 @@ fn document(targets: usize) -> Value {
 }
 
 /// Validates a document by the published schema, and returns the first complaint.
-fn complaint(document: &Value) -> Option<String> {
+pub(crate) fn complaint(document: &Value) -> Option<String> {
     let mut schema: Value =
         serde_json::from_str(include_str!("../../../../docs/reference/report.schema.json"))
             .expect("the schema is JSON");

@@ -133,10 +133,10 @@ fn describe_standing(advice: &Advice, at: usize) -> String {
         titles
     };
     let is_slower = |answer: Option<Answer>| answer.is_some_and(|answer| answer.kind().is_slower());
-    // Work that a limit stops once it lasts is not as good, whatever short operations cost.
+    // Work that takes longer once it lasts is not as good, whatever short operations cost.
     let is_as_good = |answer: Option<Answer>| {
         let is_quick = |answer: Answer| matches!(answer.kind(), Kind::Same | Kind::Faster);
-        answer.is_some_and(|answer| is_quick(answer) && answer.stop().is_none())
+        answer.is_some_and(|answer| is_quick(answer) && !answer.is_overturned())
     };
     let as_good = list(&is_as_good);
     if as_good.len() == advice.kinds.len() {

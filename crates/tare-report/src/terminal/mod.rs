@@ -191,7 +191,12 @@ impl Output {
             legend.push(own_commands::explain_columns(rows, language));
         } else if wide || findings.subjects.is_empty() {
             self.columns(&Columns::new(session, findings, rows, &mut maker), rows, width, wide);
-            legend.extend(signs::explain_signs(findings, rows, language, &[Sign::Stopped, Sign::Emulated]));
+            legend.extend(signs::explain_signs(
+                findings,
+                rows,
+                language,
+                &[Sign::Overturned, Sign::Open, Sign::Emulated],
+            ));
         } else {
             legend = self.short_tables(session, findings, rows, width, &mut notes);
         }
@@ -287,7 +292,12 @@ impl Output {
             true => view::list_checks(session, findings, language),
             false => {
                 let needed = view::estimate_rounds_to_decide(session, findings, language);
-                needed.into_iter().chain(view::describe_seen(findings, language)).collect()
+                let seen = view::describe_seen(findings, language);
+                needed
+                    .into_iter()
+                    .chain(seen)
+                    .chain(view::describe_lasting(findings, false, language))
+                    .collect()
             }
         };
         let checks = (language.word("Checks").to_owned(), language.join_sentences(&checks));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tare_analysis::findings::{Findings, Row};
+use tare_analysis::findings::Findings;
 use tare_analysis::gate::{Outcome, TargetNames};
 use tare_analysis::published::place_beside;
 use tare_data::session::{Role, Session};
@@ -175,7 +175,7 @@ fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Resu
     study::each_names_one(only, &cases, "session")?;
     session.plan.cases.retain(|planned| study::is_selected(only, &planned.case));
     let is_kept = |id: &str| session.plan.cases.iter().any(|planned| planned.id == id);
-    findings.rows.retain(|row| is_kept(&row.case) || row.case == Row::HELPERS);
+    findings.rows.retain(|row| is_kept(&row.case) || row.is_of_session());
     session.trials.retain(|trial| is_kept(&trial.case));
     Ok(())
 }

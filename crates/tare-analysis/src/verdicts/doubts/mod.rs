@@ -5,6 +5,7 @@ pub(crate) mod comparable;
 pub mod ends;
 pub(crate) mod failures;
 pub(crate) mod idle;
+pub(crate) mod lasting;
 pub(crate) mod limits;
 pub(crate) mod stability;
 pub(crate) mod stops;

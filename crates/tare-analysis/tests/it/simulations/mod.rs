@@ -5,6 +5,7 @@ mod dependence;
 mod failures;
 mod fleets;
 mod horizon;
+mod lasting;
 mod looks;
 pub mod noise_models;
 pub mod promises;

@@ -242,6 +242,7 @@ pub fn make_caption(findings: &Findings, rows: &[&Row], language: Language) -> S
     let baseline = clean_text(&findings.baseline);
     let answers: Vec<Kind> = rows
         .iter()
+        .filter(|row| Row::is_judged(&row.probe))
         .flat_map(|row| &row.cells)
         .filter_map(Cell::comparison)
         .map(|cell| cell.answer().kind())

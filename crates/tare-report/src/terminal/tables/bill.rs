@@ -242,7 +242,7 @@ pub(crate) fn difference_is_found(findings: &Findings, command: &Explained, bill
 /// Checks if typical and mean costs are known to be the same.
 fn is_same(comparison: &Comparison) -> bool {
     let answer = comparison.answer();
-    answer.kind() == Kind::Same && answer.why().is_none() && answer.stop().is_none()
+    answer.kind() == Kind::Same && answer.why().is_none() && !answer.is_overturned()
 }
 
 fn has_interval(comparison: &Comparison) -> bool {

@@ -31,7 +31,7 @@ pub fn answer_style(comparison: &Comparison) -> Style {
 /// Builds the label of a row with the place of its work; a further metric of a case is indented under its
 /// headline.
 pub fn make_label_cell(row: &Row, language: Language) -> GridCell {
-    if !row.headline {
+    if !row.headline && !row.is_of_session() {
         return vec![Part::Words(make_span(
             format!("{GLUE}{GLUE}{}", clean_text(&row.metric.name)),
             Style::new(),
