@@ -5,8 +5,8 @@ import { say } from "./language";
 import { mark } from "./plot/style";
 import { answers, answerWords } from "./words";
 
-/** Probes whose rows answer nothing about an environment: the harness itself, and what helpers used. */
-const UNJUDGED = ["null", "helpers"];
+/** Probes whose rows answer nothing about an environment's cases: the harness itself, what helpers used, and work that lasts. */
+const UNJUDGED = ["null", "helpers", "lasting"];
 
 /** Builds the cards; null if the baseline was measured alone. */
 export function cards(page: Page): HTMLElement | null {

@@ -25,7 +25,7 @@ export interface Comparison {
   slowdown: Figure; /** The baseline's value times the slowdown. */ value: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
   /** Ratio of mean costs; null for further metrics, and if only typical values are known. */
   total: { ratio: Figure; low: Figure; high: Figure } | null;
-  leading: "hodges_lehmann" | "sign"; p: Figure; rounds: number;
+  leading: "hodges_lehmann" | "sign" | "student"; p: Figure; rounds: number;
   decided_at: number | null; needed: Needed | null; smallest: { differs: Figure; slower: Figure } | null; difference: Figure;
   starts: { starts: number; between: Figure; design_effect: Figure } | null;
   level: Level; warnings: Warning[];
@@ -128,6 +128,8 @@ interface Spoken { language: string; words: Record<string, string> | null }
 export interface Page extends Spoken {
   /** All environments in one sentence; empty if the baseline was measured alone. */
   summary: string;
+  /** What is known of work that lasts; null where nothing was compared. */
+  lasting: string | null;
   report: Report; answers: AnswerWords[]; signs: { sign: string; meaning: string }[]; record: string | null; again: string | null; interference: Interference;
   /** Progress of a running session; null once it has ended. */
   running: string | null;

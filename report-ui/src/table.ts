@@ -231,7 +231,7 @@ function button(row: Row, cell: Cell, isMatrix: boolean, open: (row: Row, cell: 
 }
 
 /** Explains the answers and signs that the shown cells have. */
-function legend({ signs }: Page, rows: Row[]): HTMLElement[] {
+function legend({ signs, lasting }: Page, rows: Row[]): HTMLElement[] {
   const margins = rows.flatMap((row) => (row.margin === null ? [] : [row.margin - 1]));
   const [least, most] = [percent(Math.min(...margins)), percent(Math.max(...margins))];
   const margin = margins.length === 0 ? say("the margin") : range(least, most);
@@ -242,6 +242,7 @@ function legend({ signs }: Page, rows: Row[]): HTMLElement[] {
       return h("li", {}, h("span", { class: `count v-${answer}` }, sign), ` ${word}: ${meaningAt(answer, margin)}`);
     }),
     ...signs.filter(({ sign }) => has(sign)).map(({ sign, meaning }) => h("li", {}, h("span", { class: "count" }, sign), ` ${meaning}`)),
+    ...(lasting === null ? [] : [h("li", {}, lasting)]),
     h("li", {}, say("( ): 95 % interval of the factor, in a typical pair; below: the environment's value, and its bar from zero")),
     ...(rows.some((row) => row.cells.some((cell) => (cell.comparison?.warnings.length ?? 0) > 0)) ? [h("li", {}, say("! has a warning"))] : []),
     h("li", {}, say("a cell opens to its rounds and facts")),

@@ -83,6 +83,8 @@ fn programs_read_the_same() {
     let reaches: Vec<_> =
         (0..3).map(|at| document["rows"][0]["cells"][at]["reach"].as_str().unwrap()).collect();
     assert_eq!(reaches, ["lasting", "differs", "open"]);
+    let page = crate::html::render_html(&session, &findings, &crate::html::Options::default());
+    assert!(page.contains("Lasting arithmetic: container 0.98 to 1.03x, q20 4.9 to 5.1x, "));
     let text = exported("openmetrics", &session, &findings);
     let labels = "environment=\"q20\",work=\"arithmetic\",of=\"ratio\"";
     assert!(text.contains(&format!("tare_lasting_ratio{{{labels}}} {ratio}\n")), "{text}");

@@ -20,6 +20,7 @@ use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
 use crate::published::TableTexts;
 use crate::summary::summarise_in_a_sentence;
+use crate::view;
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
 /// MB.
@@ -60,6 +61,8 @@ pub struct Page<'a> {
     signs: Vec<PageSign>,
     /// All environments in one sentence; empty if the baseline was measured alone.
     summary: String,
+    /// Sentences on work that lasts; null where nothing was compared.
+    lasting: Option<String>,
     record: Option<&'a str>,
     again: Option<&'a str>,
     /// Progress of a session that still runs; null once it has ended.
@@ -132,6 +135,7 @@ impl<'a> Page<'a> {
                 })
                 .into(),
             summary: summarise_in_a_sentence(findings, options.language),
+            lasting: view::describe_lasting(findings, true, options.language),
             record: options.record,
             again: options.again,
             running: options.running,
