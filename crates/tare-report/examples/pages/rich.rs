@@ -6,6 +6,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
+use tare_data::session::lasting::LastingWork;
 use tare_data::session::{Interference, PlannedCase, RepeatedRound, Session, Trial};
 use tare_data::unit::{Direction, Unit};
 
@@ -85,6 +86,11 @@ pub fn big() -> (Session, Findings) {
         }
     }
     trials(&mut session, 60);
+    for (work, row) in LastingWork::ALL.into_iter().zip(findings.rows.clone()) {
+        let case = format!("{}.{}", Row::LASTING, work.name());
+        let headline = work == LastingWork::Processors;
+        findings.rows.push(Row { case, probe: Row::LASTING.into(), headline, ..row });
+    }
     (session, findings)
 }
 

@@ -95,6 +95,7 @@ impl<'a> Page<'a> {
         let mut report = Document::from_findings(session, findings, options.language);
         let modes = modes(&mut report);
         leave_out_batches(&mut report);
+        report.lasting.clear();
         let (rounds, room) = rounds(&mut report);
         let words = options.language.page_words();
         let letters =
@@ -115,10 +116,10 @@ impl<'a> Page<'a> {
             (comparison.smallest, comparison.total) = (None, None);
             (comparison.sign_low, comparison.sign_high) = (None, None);
         });
-        // The page has the words of both, and shows the interval among all cells.
+        // The page has the words of all these, and shows the interval among all cells.
         let cells = report.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain(&mut row.control));
         cells.for_each(|cell| {
-            (cell.why, cell.interval_alone) = (None, None);
+            (cell.why, cell.interval_alone, cell.reach, cell.stop) = (None, None, None, None);
             cell.comparison.iter_mut().for_each(|of| (of.low_alone, of.high_alone) = (None, None));
         });
         Page {
