@@ -232,6 +232,8 @@ mod tests {
         assert_eq!(first_column(&reference, "| `answer` | means |\n"), answers);
         let reasons: BTreeSet<String> = Why::ALL.map(|why| why.name().to_owned()).into();
         assert_eq!(first_column(&reference, "| `why` | `answer` | means |\n"), reasons);
+        let reaches = Reach::NAMES.map(str::to_owned).into();
+        assert_eq!(first_column(&reference, "| `reach` | the answer holds for |\n"), reaches);
         let guide = document("guide/reading-a-report.md");
         assert_eq!(first_column(&guide, "| `answer` | in a cell | means |\n"), answers);
     }
@@ -244,6 +246,7 @@ mod tests {
             all.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
         };
         assert_eq!(names("answer"), Kind::ALL.map(|kind| kind.name().to_owned()).into());
+        assert_eq!(names("reach"), Reach::NAMES.map(str::to_owned).into());
         assert_eq!(names("why"), Why::ALL.map(|why| why.name().to_owned()).into());
     }
 }
