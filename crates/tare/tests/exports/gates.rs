@@ -1,8 +1,8 @@
 //! Conditions of --fail-if: exit codes, and the line about undecided cells.
 
-use std::fs::File;
+use std::fs::{self, File};
 
-use crate::program::Said;
+use crate::program::{Program, Said};
 use crate::records::{Made, USUAL, with_record};
 
 fn gated(made: Made, conditions: &[&str]) -> (Option<i32>, String) {
@@ -28,6 +28,28 @@ fn a_gate_has_an_exit_code_of_its_own() {
     assert_eq!(gated(same, &["slower>1.2"]).0, Some(0));
     assert_eq!(gated(USUAL, &["missing"]).0, Some(6));
     assert_eq!(gated(USUAL, &["missing:container:sys.*"]).0, Some(0));
+}
+
+#[test]
+fn work_that_lasts_leaves_a_gate_undecided_where_it_differs_and_is_read_from_a_record() {
+    let program = Program::new();
+    fs::write(program.path("l.tare"), tare_specimen::render_record(&tare_specimen::make_lasting())).unwrap();
+    let code = |condition: &str| program.run_tare(&["report", "l.tare", "--fail-if", condition]).code;
+    assert_eq!(["container", "noisy"].map(|name| code(&format!("slower:{name}"))), [Some(0); 2]);
+    assert_eq!(["slower:q20", "slower:q20:cpu.*>3"].map(code), [Some(6); 2]);
+    let said = program.run_tare(&["report", "l.tare", "--fail-if", "slower", "--allow-undecided"]);
+    assert_eq!(said.code, Some(0), "rows of lasting work are none that a gate asks for: {said:?}");
+    let said = program.run_tare(&["report", "l.tare", "--only", "cpu.*", "--wide"]);
+    let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in
+        ["Lasting arithmetic: container 0.98 to 1.03x, q20 4.9 to 5.1x, ", "calls and forks 997 ns"]
+    {
+        assert!(flat.contains(text), "{text}: {said:?}");
+    }
+    let said = program.run_tare(&["compare", "l.tare", "--to", "l.tare", "--fail-if", "regressed:q20"]);
+    assert_eq!(said.code, Some(6), "a change of short operations: {said:?}");
+    let said = program.run_tare(&["compare", "l.tare", "--to", "l.tare", "--fail-if", "regressed:container"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
 }
 
 #[test]
