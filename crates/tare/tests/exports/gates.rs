@@ -41,9 +41,7 @@ fn work_that_lasts_leaves_a_gate_undecided_where_it_differs_and_is_read_from_a_r
     assert_eq!(said.code, Some(0), "rows of lasting work are none that a gate asks for: {said:?}");
     let said = program.run_tare(&["report", "l.tare", "--only", "cpu.*", "--wide"]);
     let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    for text in
-        ["Lasting arithmetic: container 0.98 to 1.03x, q20 4.9 to 5.1x, ", "calls and forks 997 ns"]
-    {
+    for text in ["Lasting arithmetic: container 0.98 to 1.03x, q20 4.9 to 5.1x, ", "calls and forks 997 ns"] {
         assert!(flat.contains(text), "{text}: {said:?}");
     }
     let said = program.run_tare(&["compare", "l.tare", "--to", "l.tare", "--fail-if", "regressed:q20"]);

@@ -1,5 +1,7 @@
 //! Work that lasts, beside the cases of a session.
 
+use tare_analysis::findings::{Kind, Outcome, Reach};
+use tare_data::generator::Generator;
 use tare_data::session::lasting::{LastingWork, Stretch};
 
 use super::*;
@@ -58,4 +60,35 @@ fn a_session_that_is_resumed_goes_on_with_the_stretches_that_are_missing() {
         crate::session::rounds::lasting::Lasting::new(&whole.plan.lasting, &stretches).count_missing()
     };
     assert_eq!([done(Vec::new()), done(half.collect()), done(whole.stretches.clone())], [2, 1, 0]);
+}
+
+/// Counts sessions of half a minute with an answer that is plainly the same, with a long ratio that holds the truth, and with a sign of
+/// lasting work.
+fn count_sessions(lasting: f64) -> [u32; 3] {
+    let mut counts = [0; 3];
+    for seed in 0..30 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arena = FakeArena::new(&[1.0; 3]);
+        (arena.generator, arena.start_ns) = (Generator::new(seed), vec![1_000_000; 3]);
+        arena.lasting[2] = lasting;
+        lasting_session(&mut arena, folder.path(), 30.0);
+        let found = findings(&folder.path().join("session.tare"));
+        let answer = found.rows[0].cells[0].comparison().unwrap().answer();
+        let cost = &found.lasting[0];
+        counts[0] += u32::from(answer.kind() == Kind::Same && answer.reach() == Reach::Lasting);
+        counts[1] += u32::from(cost.ratio.unwrap().interval.contains(lasting));
+        counts[2] += u32::from(cost.outcome == Some(Outcome::Differs));
+    }
+    counts
+}
+
+#[test]
+fn what_short_turns_do_not_meet_is_never_plainly_the_same() {
+    let [plain, holds, signs] = count_sessions(1.0);
+    assert!(plain >= 24 && holds >= 24 && signs <= 5, "alike: {plain} {holds} {signs}");
+    // A quota of a fifth; helpers that take a fifth of what there is.
+    for lasting in [5.0, 1.25] {
+        let [plain, holds, signs] = count_sessions(lasting);
+        assert!(plain == 0 && holds >= 24 && signs == 30, "{lasting}: {plain} {holds} {signs}");
+    }
 }
