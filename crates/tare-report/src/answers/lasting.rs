@@ -4,6 +4,7 @@ use serde_json::Value;
 use tare_analysis::findings::Findings;
 use tare_analysis::{Options, compute_findings};
 use tare_data::session::Session;
+use tare_data::session::limits::{GroupCounts, LimitCounts, Quota};
 use tare_specimen::make_lasting;
 
 use crate::exports::{EXPORTS, Source};
@@ -97,6 +98,31 @@ fn programs_read_the_same() {
         text.lines().any(|line| line.contains("sys.getppid") && line.contains(",q20,same,,differs,")),
         "{text}"
     );
+}
+
+#[test]
+fn a_limit_that_counters_show_costs_what_stretches_measure() {
+    let (mut session, _) = make();
+    let quota = Some(Quota { quota_us: 20_000, period_us: 100_000 });
+    let count = |begins: bool, periods: u64| LimitCounts {
+        target: "q20".into(),
+        begins,
+        groups: vec![GroupCounts {
+            group: ":/q/".into(),
+            quota,
+            periods,
+            throttled: periods,
+            throttled_ns: 0,
+        }],
+        idle: None,
+    };
+    session.limits = vec![count(true, 0), count(false, 100)];
+    let findings = compute_findings(&session, &Options::default());
+    let text = render(&session, &findings, false, Language::English);
+    let warning = "! q20: its answers hold for short operations; throttled in 100 % of periods: work that lasts takes 5x (4.9 to 5.1x)";
+    assert!(text.contains(warning), "{text}");
+    let text = render(&session, &findings, false, Language::Japanese);
+    assert!(text.contains("続く処理は5倍 (4.9〜5.1倍)か"), "{text}");
 }
 
 #[test]
