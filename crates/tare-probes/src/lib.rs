@@ -42,6 +42,8 @@ pub mod probe;
 pub mod probes;
 pub mod signs;
 mod starting;
+#[cfg(target_os = "linux")]
+mod tiny;
 mod variables;
 
 #[cfg(unix)]

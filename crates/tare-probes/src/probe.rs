@@ -151,6 +151,8 @@ pub enum Family {
     Processor,
     /// A kernel: calls, processes, timers.
     Kernel,
+    /// A kernel that starts a program, which is written into the environment's own files.
+    Program,
     /// Fresh memory, of which a kernel prepares hundreds of pages at a time.
     Memory,
     /// Processes or threads that are kept alive, to see the memory that they take.
@@ -208,6 +210,11 @@ impl Probe {
         matches!(self.family, Family::Files { .. } | Family::Command)
     }
 
+    /// Tells whether a trial writes into the environment's own files, whatever its case names.
+    pub fn writes_program(&self) -> bool {
+        matches!(self.family, Family::Program)
+    }
+
     /// Tells whether a trial needs a peer.
     pub fn needs_peer(&self) -> bool {
         matches!(self.family, Family::Network { .. })
@@ -228,6 +235,7 @@ impl Probe {
             },
             Family::Processor
             | Family::Kernel
+            | Family::Program
             | Family::Memory
             | Family::Pair { .. }
             | Family::Network { .. }

@@ -150,7 +150,7 @@ fn is_emulated() -> bool {
 fn runs_every_probe(name: &str, mut agent: Agent) {
     let place = place(name);
     for probe in tare_probes::PROBES {
-        let directory = probe.needs_place().then_some(place.as_path());
+        let directory = (probe.needs_place() || probe.writes_program()).then_some(place.as_path());
         let (batches, interference) = match agent.trial(request(probe.name, directory)) {
             Ok(done) => done,
             // Some emulators lack a call that a probe needs. A program that is counted ends with its own

@@ -33,7 +33,7 @@ static ROWS: [Row; 5] = [
     },
     Row {
         probe: "proc.exec",
-        parameter: Some(("target", "static")),
+        parameter: Some(("target", "tiny")),
         place: None,
         work: Work { series_ns: &[("exec", 495_000.0)], amount: (1, 13) },
         container: Cost { factor: 1.004, spread: 0.03, ..SAME },

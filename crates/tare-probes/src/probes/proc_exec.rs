@@ -4,17 +4,23 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fd::AsRawFd;
-use rustix::fs::{CWD, Mode};
+use rustix::fs::{Access, CWD, Mode};
 
 use crate::harness::child::Child;
 use crate::probe::prelude::*;
+use crate::tiny;
 
 pub(super) fn measure_proc_exec(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let is_dynamic = trial.parameters().one_of("target", &[("static", false), ("dynamic", true)])?;
-    let target = if is_dynamic { ExecTarget::dynamic()? } else { ExecTarget::Static };
+    type Find<'a> = fn(&Trial<'a>) -> Result<ExecTarget, Failure>;
+    let targets: [(&str, Find<'_>); 3] = [
+        ("tiny", ExecTarget::tiny),
+        ("static", |_| Ok(ExecTarget::Static)),
+        ("dynamic", |_| ExecTarget::dynamic()),
+    ];
+    let target = trial.parameters().one_of("target", &targets)?(trial)?;
     let program = trial.program();
     trial.repeat(|operations, report| {
         let mut stopwatch = Stopwatch::default();
@@ -37,12 +43,25 @@ const LONGEST_DYNAMIC: u64 = 64;
 const ENV_PATHS: [&str; 2] = ["/usr/bin/env", "/bin/env"];
 
 enum ExecTarget {
+    /// Path of the tiny program.
+    Tiny(PathBuf),
     Static,
     /// Path of a dynamically linked env(1).
     Dynamic(&'static str),
 }
 
 impl ExecTarget {
+    fn tiny(trial: &Trial<'_>) -> Result<ExecTarget, Failure> {
+        let path = trial.folder()?.path().join(tiny::FILE);
+        tiny::write_program(&path).map_err(|e| broken_failure("writing the tiny program", e))?;
+        // A file system may refuse to run any: the trial names that as its own.
+        let refused = |e| {
+            Failure::new(FailureKind::NotSupported, format!("no program runs in {}: {e}", path.display()))
+        };
+        rustix::fs::access(&path, Access::EXEC_OK).map_err(refused)?;
+        Ok(ExecTarget::Tiny(path))
+    }
+
     fn dynamic() -> Result<ExecTarget, Failure> {
         let env = ENV_PATHS.into_iter().find(|path| is_dynamic(path)).map(ExecTarget::Dynamic);
         env.ok_or_else(|| Failure::new(FailureKind::NotSupported, "no dynamically linked env here"))
@@ -50,7 +69,7 @@ impl ExecTarget {
 
     fn links(&self, wanted: u64) -> u64 {
         match self {
-            ExecTarget::Static => wanted,
+            ExecTarget::Tiny(_) | ExecTarget::Static => wanted,
             ExecTarget::Dynamic(_) => wanted.min(LONGEST_DYNAMIC),
         }
     }
@@ -61,6 +80,11 @@ fn chain(program: &Path, target: &ExecTarget, links: u64) -> Result<Stopwatch, F
     let (result, into) = rustix::pipe::pipe().map_err(|e| broken_failure("pipe", e))?;
     let pipe = into.as_raw_fd().to_string();
     let (first, arguments) = match target {
+        ExecTarget::Tiny(tiny) => {
+            let digits = |number: u64| OsString::from(format!("{number:016x}"));
+            let into = digits(into.as_raw_fd() as u64);
+            (tiny.as_os_str(), vec![tiny.into(), tiny::CHAIN.into(), digits(1), digits(links), into])
+        }
         ExecTarget::Static => (program.as_os_str(), self_arguments(program, &links.to_string(), 1, &pipe)),
         ExecTarget::Dynamic(env) => {
             let mut arguments = vec![OsString::from(*env); links as usize];

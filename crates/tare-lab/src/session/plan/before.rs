@@ -6,12 +6,14 @@ use tare_data::names::Case;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::demand::Counted;
+use tare_probes::Probe;
 use tare_probes::descriptions::{DEMAND_COMMAND, USER_COMMAND, demand_of};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};
 use crate::session::plan::amount::{Pace, compute_pace};
 use crate::session::plan::budget::cut_deadline_ms;
+use crate::storage::places::OWN;
 use crate::study::SelectedCase;
 
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
@@ -127,7 +129,7 @@ pub fn trial_request(
     deadline_ms: u64,
 ) -> Result<TrialRequest, Failure> {
     let directory = match &case.place {
-        None => None,
+        None => started.paths.get(OWN).filter(|_| writes_program(case)).cloned(),
         Some(place) => Some(started.paths.get(place).cloned().ok_or_else(|| {
             let none = || {
                 Failure::new(FailureKind::NotSupported, format!("this environment has no place '{place}'"))
@@ -150,6 +152,10 @@ pub fn trial_request(
         turn: None,
         nonce: 0,
     })
+}
+
+fn writes_program(case: &Case) -> bool {
+    tare_probes::find_probe(&case.probe).is_some_and(Probe::writes_program)
 }
 
 /// Finds the route from the environment to a peer.
