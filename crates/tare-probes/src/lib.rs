@@ -42,8 +42,7 @@ pub mod probe;
 pub mod probes;
 pub mod signs;
 mod starting;
-#[cfg(target_os = "linux")]
-mod tiny;
+pub mod tiny;
 mod variables;
 
 #[cfg(unix)]

@@ -4,7 +4,8 @@
 //!
 //! - `chain`, followed by three numbers of 16 hex digits: a count, its goal and a descriptor. It executes itself with the count one
 //!   higher until that is the goal, and writes the count and the time at which the last one began.
-//! - A token, followed by a command: it writes that it has begun, runs the command, and writes that this has ended and how long it took.
+//! - A token, followed by a command: it writes that it has begun, runs the command, and writes that this has
+//!   ended, how long it took in nanoseconds, and its exit code.
 
 #![no_std]
 #![no_main]
@@ -131,16 +132,19 @@ unsafe fn run(token: Text, words: *const Text, variables: *const Text) -> ! {
         while child > 0 && call(number::WAIT4, [child as usize, &raw mut status as usize, 0, 0]) == -4 {
             // A signal came first.
         }
-        let mut taken = [b'0'; DIGITS + 1];
-        write_digits(taken.as_mut_ptr(), now_ns() - began_ns);
-        taken[DIGITS] = 0;
-        say(OUTPUT, [c"@tare-ended ".as_ptr().cast(), token, c" ".as_ptr().cast(), taken.as_ptr()]);
-        say(OUTPUT, [newline, null(), null(), null()]);
-        end(match status & 0x7f {
+        let taken_ns = now_ns() - began_ns;
+        let code = match status & 0x7f {
             _ if child < 0 => NOT_STARTED,
             0 => (status >> 8 & 0xff) as usize,
             signal => SIGNALLED + signal as usize,
-        })
+        };
+        // Both numbers, with a space before each.
+        let mut numbers = [b' '; 2 * (DIGITS + 1) + 1];
+        write_digits(numbers.as_mut_ptr().add(1), taken_ns);
+        write_digits(numbers.as_mut_ptr().add(DIGITS + 2), code as u64);
+        numbers[2 * (DIGITS + 1)] = 0;
+        say(OUTPUT, [c"@tare-ended ".as_ptr().cast(), token, numbers.as_ptr(), newline]);
+        end(code)
     }
 }
 

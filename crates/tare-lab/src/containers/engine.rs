@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tare_data::shell::quote_word;
 use tare_probes::harness::folder::spread_folders;
+use tare_probes::tiny::FILE;
 
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root};
@@ -274,7 +275,9 @@ impl Container {
                 command.args(["--pull=never", "--user=0:0", "--entrypoint="]);
                 self.bind_work(workspace, &mut command)?;
             }
-            command.arg(bind(&workspace.copy_agent()?, AGENT)).arg(image).args(workspace.words_inside(AGENT));
+            let agent = workspace.copy_agent()?;
+            command.args(workspace.is_call().then(|| bind(&agent.with_file_name(FILE), &format!("/{FILE}"))));
+            command.arg(bind(&agent, AGENT)).arg(image).args(workspace.words_inside(AGENT));
         } else if let Some(root) = root {
             command.arg("--rootfs").arg(root.path()).args(workspace.words_inside(&root.agent));
             root.mount_for(&mut command, workspace)?;

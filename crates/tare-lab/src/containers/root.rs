@@ -11,6 +11,7 @@ use std::process::Command;
 use rustix::thread::UnshareFlags;
 use tare_data::facts::Facts;
 use tare_probes::harness::folder::spread_folders;
+use tare_probes::tiny::FILE;
 
 use crate::containers::private_mounts;
 use crate::containers::steps::Steps;
@@ -118,7 +119,9 @@ impl Root {
         // A link shares the pages that are in memory already, so that every start finds the program equally warm. Whoever is inside may
         // write to it: the copy is of this environment alone.
         let copy = self.host_path(&self.agent);
-        fs::hard_link(agent, &copy).or_else(|_| fs::copy(agent, &copy).map(drop))
+        let link = |from: &Path, to: &Path| fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));
+        link(agent, &copy)?;
+        link(&agent.with_file_name(FILE), &copy.with_file_name(FILE))
     }
 
     /// Makes a folder beside the agent; returns its path on the host and its path inside.

@@ -91,9 +91,12 @@ fn enter_view(workspace: &mut dyn Workspace, verb: &[&str]) -> Result<Entrance, 
 }
 
 pub(super) fn make_agent_command(program: &Path, verb: &[&str], workspace: &dyn Workspace) -> Command {
-    let words = workspace.words_inside(&program.to_string_lossy());
+    let mut words = workspace.words_inside(&program.to_string_lossy());
     let mut command = match verb {
         [] => {
+            // A program that is held starts itself again as what it is, whatever is at its path.
+            let (first, others) = words.split_at_mut(1);
+            others.iter_mut().filter(|word| **word == first[0]).for_each(|word| AGAIN.clone_into(word));
             let folder = workspace.call_folder().unwrap_or(Path::new("/"));
             programs::command(&Found::called(&words[0], folder))
         }

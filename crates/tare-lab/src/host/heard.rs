@@ -11,6 +11,7 @@ use crate::platform::until_ready;
 
 /// Bytes of a stream that are kept; the rest is read and dropped.
 const LONGEST_OUTPUT: usize = 64 << 10;
+const READ_AT_ONCE: usize = 16 << 10;
 /// Longest line that an error shows, in letters.
 const LONGEST_SHOWN: usize = 300;
 
@@ -18,12 +19,14 @@ const LONGEST_SHOWN: usize = 300;
 pub(crate) struct Heard<S> {
     stream: Option<S>,
     pub bytes: Vec<u8>,
+    /// Room for what is read next.
+    piece: Box<[u8; READ_AT_ONCE]>,
 }
 
 impl<S: AsFd + Read> Heard<S> {
     /// Listens to a stream; none is one that has ended.
     pub fn from_stream(stream: Option<S>) -> Self {
-        Heard { stream, bytes: Vec::new() }
+        Heard { stream, bytes: Vec::new(), piece: Box::new([0; READ_AT_ONCE]) }
     }
 
     pub fn has_ended(&self) -> bool {
@@ -35,21 +38,20 @@ impl<S: AsFd + Read> Heard<S> {
         self.stream.as_ref().map(|open| PollFd::from_borrowed_fd(open.as_fd(), PollFlags::IN))
     }
 
-    /// Reads what has come, without waiting.
-    pub fn read_ready(&mut self) {
-        let Some(open) = &mut self.stream else { return };
+    /// Reads what has come, without waiting; returns it.
+    pub fn read_ready(&mut self) -> &[u8] {
+        let Some(open) = &mut self.stream else { return &[] };
         let mut ready = [PollFd::from_borrowed_fd(open.as_fd(), PollFlags::IN)];
         if !until_ready(&mut ready, Duration::ZERO).unwrap_or(false) {
-            return;
+            return &[];
         }
-        let mut piece = [0; 4096];
-        match open.read(&mut piece) {
-            Ok(0) | Err(_) => self.stream = None,
-            Ok(read) => {
-                let room = LONGEST_OUTPUT.saturating_sub(self.bytes.len());
-                self.bytes.extend_from_slice(&piece[..read.min(room)]);
-            }
+        let read = open.read(&mut self.piece[..]).unwrap_or(0);
+        if read == 0 {
+            self.stream = None;
         }
+        let room = LONGEST_OUTPUT.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(&self.piece[..read.min(room)]);
+        &self.piece[..read]
     }
 
     /// Extracts the last line that says something, without its colours.

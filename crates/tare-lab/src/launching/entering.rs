@@ -210,12 +210,10 @@ impl Launcher {
 
     /// Builds the command of a call: the launcher's words and the command's, as its caller types them.
     fn call_command(&self, way: &Way, stage: &Stage, workspace: &dyn Workspace) -> Result<Command, LabError> {
-        let called = workspace.words_inside(&stage.agent);
-        if way.far != Far::Path && called.contains(&stage.agent) {
-            return Err(
-                self.failed("tare itself cannot be called: its path here is not visible inside".into())
-            );
-        }
+        let called = match way.far {
+            Far::Path => workspace.words_inside(&stage.agent),
+            Far::Stdin | Far::Copy => workspace.words_by_shell(),
+        };
         let filled = self.words.iter().map(|word| self.fill_in(word, stage, workspace, ""));
         let words: Vec<String> = filled.chain(called).collect();
         let mut command = self.start_command(way, words, None, stage, workspace)?;

@@ -45,8 +45,8 @@ pub(super) struct Shared {
     pub(super) secret: String,
     pub(super) folder: PathBuf,
     pub(super) agent: PathBuf,
-    /// The agent, held open from before anything is shared; set once it is copied.
-    pub(super) program: OnceCell<Held>,
+    /// The agent and the tiny program, held open from before anything is shared; set once they are there.
+    pub(super) held: OnceCell<Vec<Held>>,
     /// Its hash, which a thread computes while the session prepares.
     pub(super) hashing: RefCell<Option<JoinHandle<io::Result<String>>>>,
     pub(super) sha256: OnceCell<String>,
@@ -88,16 +88,18 @@ impl Shared {
         Ok(self.sha256.get().map_or("", String::as_str))
     }
 
-    /// Has a command that names the agent start the file that is held open.
+    /// Has a command that names the agent or the tiny program start the file that is held open.
     pub(super) fn hold_program(&self, command: &mut Command) -> io::Result<()> {
-        self.program.get().map_or(Ok(()), |held| held.start_open_file(command))
+        self.held.get().into_iter().flatten().try_for_each(|held| held.start_open_file(command))
     }
 
-    /// Copies a program to the agent's path, and holds it open.
+    /// Copies a program to the agent's path, with the tiny one beside it, and holds both open.
     pub(super) fn take_program(&self, binary: &Path) -> Result<(), LabError> {
-        let copied = platform::write_program(binary, &self.agent).and_then(|()| Held::open(&self.agent));
+        let copied = platform::write_program(binary, &self.agent)
+            .and_then(|()| platform::write_tiny_program(&self.agent))
+            .and_then(|tiny| [&self.agent, &tiny].map(|path| Held::open(path)).into_iter().collect());
         let held = copied.map_err(|e| storage("cannot copy the agent to", &self.agent, e))?;
-        self.program.get_or_init(|| held);
+        self.held.get_or_init(|| held);
         let agent = self.agent.clone();
         let hash = move || Ok(encode_hex(&Sha256::digest(fs::read(agent)?)));
         let hashing = thread::Builder::new().spawn(hash);
@@ -117,6 +119,7 @@ impl Shared {
         if !copy.exists() {
             let copied = platform::write_program(&self.agent, &copy);
             copied
+                .and_then(|()| platform::write_tiny_program(&copy).map(drop))
                 .inspect_err(|_| drop(fs::remove_file(&copy)))
                 .map_err(|e| storage("cannot copy the agent to", &copy, e))?;
         }

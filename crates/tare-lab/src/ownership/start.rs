@@ -223,6 +223,10 @@ impl Workspace for StartWorkspace {
         }
     }
 
+    fn words_by_shell(&self) -> Vec<String> {
+        self.call.as_ref().map(CallCommand::take_words_by_shell).unwrap_or_default()
+    }
+
     fn is_call(&self) -> bool {
         self.call.is_some()
     }

@@ -123,7 +123,7 @@ impl SessionWorkspace {
             secret,
             folder,
             agent,
-            program: OnceCell::new(),
+            held: OnceCell::new(),
             hashing: RefCell::default(),
             sha256: OnceCell::new(),
             identity,
@@ -231,11 +231,10 @@ impl SessionWorkspace {
         side: usize,
         root: &RootFolder,
         kernel: KernelKind,
-        command: &[String],
-        is_divided: bool,
+        call: CallCommand,
     ) -> Result<StartWorkspace, LabError> {
         let mut workspace = self.make_start_workspace(side, root, kernel)?;
-        workspace.call = Some(CallCommand::new(command, is_divided));
+        workspace.call = Some(call);
         Ok(workspace)
     }
 

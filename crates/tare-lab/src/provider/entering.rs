@@ -271,6 +271,9 @@ pub trait Workspace {
     /// Returns the words that run inside, where the agent has this path: the agent's, unless this start is a call of a command.
     fn words_inside(&self, agent: &str) -> Vec<String>;
 
+    /// Returns the words of a call that run inside where no file of this machine is seen.
+    fn words_by_shell(&self) -> Vec<String>;
+
     /// Tells whether this start is a call of a command, as its caller would type it.
     fn is_call(&self) -> bool;
 

@@ -2,8 +2,9 @@
 //! an agent inside.
 //!
 //! As a shell's `time ENTER -- COMMAND` does. Each call is a new start of the environment, from the start of its first process until
-//! that has ended. A trial has one call that is its first, and then warm ones. In some, tare itself runs the command inside and
-//! prints a line before and after it, whose arrival divides the call into entering, the command, and leaving.
+//! that has ended and the command's end was heard. A trial has one call that is its first, and then warm ones. Inside, the tiny program
+//! starts the command, and writes a line before and after it. Without both there was no call; the time in the second divides the call
+//! into entering, the command, and leaving.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -13,8 +14,8 @@ use tare_data::names::{BadParameter, Case};
 use tare_data::unit::Unit;
 use tare_probes::Probe;
 use tare_probes::probe::{Alternates, Family, Parameter, first_call_metric, gauge_metric, time_metric};
+use tare_probes::tiny::TINY;
 
-use crate::provider::call::ITSELF;
 use crate::study::startup::AT_ONCE;
 
 /// Parameter with the words of the command, as JSON.
@@ -24,21 +25,19 @@ const AT_ONCE_BOUNDS: RangeInclusive<u64> = 1..=200;
 pub const LEAST_FIRST_CALLS: u32 = 12;
 /// Warm calls of a trial: enough that one that a hiccup meets is not all that it has.
 pub const WARM_CALLS: usize = 3;
-/// Calls of a trial that are divided.
-pub const DIVIDED_CALLS: usize = 1;
 
 pub static PROBE: Probe = Probe {
     name: "env.call",
     title: "call of a command",
     summary: "A command in an environment as its caller has it: enter, run the command, leave.",
-    timed: "by the host's clock, from the start of the first process that enters until it has ended; of several at once, until the last has ended",
+    timed: "by the host's clock, from the start of the first process that enters until it has ended and the command has said that it ended; of several at once, until the last has",
     not_timed: "making folders and settings beforehand, removing them afterwards",
-    distorted_by: "page cache of programs and images, which is warm after the first call; parts of a divided call include the start of tare inside",
+    distorted_by: "page cache of programs and images, which is warm after the first call; the tiny program, which starts the command in each environment alike: some 0.3 ms",
     parameters: &[
         Parameter::from_one_value(
             COMMAND,
-            "[\"@tare\",\"agent-applet\",\"rm\"]",
-            "its words; @tare as the first word is this program, which then does nothing",
+            "[\"@tiny\"]",
+            "its words; @tiny as the first word is a program of a few pages, which does nothing",
         ),
         Parameter::from_one_value(
             AT_ONCE,
@@ -55,7 +54,7 @@ pub static PROBE: Probe = Probe {
     ],
     family: Family::Kernel,
     alternates: |_| Alternates::Alone("each call starts an environment"),
-    revision: 1,
+    revision: 2,
     label: |parameters| {
         let words: Vec<String> = parameters
             .get_text(COMMAND)
@@ -63,7 +62,7 @@ pub static PROBE: Probe = Probe {
             .and_then(|words| serde_json::from_str(words).ok())
             .unwrap_or_default();
         let mut label = match words.first().map(String::as_str) {
-            None | Some(ITSELF) => "call".to_owned(),
+            None | Some(TINY) => "call".to_owned(),
             Some(first) => {
                 let name = first.rsplit('/').next().unwrap_or(first);
                 format!("call {}", name.chars().take(16).collect::<String>())
@@ -99,7 +98,7 @@ pub struct Parts {
     pub leave: Duration,
 }
 
-/// Converts the calls of a trial to batches: the first, if there is one, the warm ones, and the parts of those that were divided.
+/// Converts the calls of a trial to batches: the first, if there is one, the warm ones, and their parts.
 pub fn make_batches(first: Option<Duration>, warm: &[Duration], parts: &[Parts]) -> Vec<Batch> {
     let timed = |phase, elapsed: &Duration| {
         let sample = Sample::Throughput { operations: 1, bytes: 0, elapsed_ns: nanoseconds(*elapsed) };
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trial_has_one_first_call_and_the_parts_of_those_that_were_divided() {
+    fn a_trial_has_one_first_call_and_the_parts_of_the_others() {
         let ms = Duration::from_millis;
         let parts = Parts { enter: ms(5), command: ms(1), leave: ms(2) };
         let all = make_batches(Some(ms(20)), &[ms(8), ms(9)], &[parts]);
@@ -150,7 +149,7 @@ mod tests {
             parameters.0.insert(AT_ONCE.into(), count.into());
             (PROBE.label)(&parameters)
         };
-        assert_eq!(label("[\"@tare\"]", "1"), "call");
+        assert_eq!(label("[\"@tiny\"]", "1"), "call");
         assert_eq!(label("[\"/usr/bin/true\"]", "1"), "call true");
         assert_eq!(label("[\"true\"]", "100"), "100 calls at once");
     }

@@ -9,7 +9,6 @@ use std::path::Path;
 #[cfg(unix)]
 use crate::peer::process;
 
-pub mod called;
 mod identity;
 #[cfg(unix)]
 pub mod launched;
@@ -28,7 +27,6 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let done = match verb {
         AGENT => resident::serve_requests(program, rest),
         trial_process::TRIAL => trial_process::run_requested_trial(program, rest.first().map(Path::new)),
-        called::CALLED => called::run_timed(rest),
         #[cfg(unix)]
         launched::LAUNCHED => launched::serve_launched(program, rest),
         #[cfg(unix)]

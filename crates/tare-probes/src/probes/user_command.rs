@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +23,7 @@ use crate::descriptions::{LONGEST_TIMEOUT_S, is_name};
 use crate::harness::folder::Folder;
 use crate::harness::output::{Children, Ended, OutputTail, wait_for};
 use crate::probe::prelude::*;
+use crate::tiny::{self, TINY};
 use crate::variables::inherited_variables;
 
 /// Limit on the warm-up runs of each trial.
@@ -336,6 +337,15 @@ impl<'a> UserCommand<'a> {
         let word = words[0].as_str();
         if word == ITSELF {
             return Ok(self.program.clone());
+        }
+        if word == TINY {
+            let path = self.directory.join(tiny::FILE);
+            return match tiny::write_program(&path) {
+                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                    Err(broken_failure("writing the tiny program", e))
+                }
+                _ => Ok(path),
+            };
         }
         let path = self.variables.get("PATH").map_or(PATH, String::as_str);
         find_program(word, path, folder).ok_or_else(|| {

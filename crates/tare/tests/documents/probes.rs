@@ -62,7 +62,12 @@ fn needs(probe: &Probe) -> Option<&'static str> {
         Family::Files { apart: false, .. } | Family::Command => Some("a place to write in"),
         Family::Files { apart: true, .. } => Some("a place to write in, away from other trials'"),
         Family::Network { .. } => Some("a peer"),
-        Family::Processor | Family::Kernel | Family::Program | Family::Memory | Family::Held | Family::Pair { .. } => None,
+        Family::Processor
+        | Family::Kernel
+        | Family::Program
+        | Family::Memory
+        | Family::Held
+        | Family::Pair { .. } => None,
     }
 }
 

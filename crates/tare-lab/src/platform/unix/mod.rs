@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, copy_file_range, open, sendfile, statvfs};
 use rustix::rand::{GetRandomFlags, getrandom};
+use tare_probes::tiny;
 
 mod attempt;
 mod gathering;
@@ -73,6 +74,12 @@ pub(crate) fn write_program(from: &Path, to: &Path) -> io::Result<()> {
         while sendfile(&copy, &source, None, MOST_SENT)? > 0 {}
         Ok(())
     })
+}
+
+/// Writes the tiny program beside an agent; returns its path.
+pub(crate) fn write_tiny_program(agent: &Path) -> io::Result<PathBuf> {
+    let path = agent.with_file_name(tiny::FILE);
+    tiny::write_program(&path).map(|()| path)
 }
 
 /// Resolves the whole path of an existing file, without links.

@@ -31,7 +31,7 @@ use crate::provider::Ready;
 use crate::session::arena::Turning;
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::enter::at_once::{self, Launched};
-use crate::session::enter::calling::run_calls;
+use crate::session::enter::calling::{run_calls, truths::Truths};
 use crate::session::enter::carrying::carry_files;
 use crate::session::enter::describing::describe_environment;
 use crate::session::enter::placing::{as_own, divide};
@@ -65,6 +65,8 @@ pub struct LiveArena<'a> {
     host_peers: HostPeers<'a>,
     /// Files of commands in a study, which every start is given.
     carried: Vec<CarriedFile>,
+    /// Everything by which calls are told from semblances.
+    truths: Truths,
     /// Things that could not be removed.
     left: Vec<clean::Outcome>,
     /// When the session's budget is spent; none where it has no budget.
@@ -132,6 +134,7 @@ impl<'a> LiveArena<'a> {
             peers: Peers::default(),
             host_peers: HostPeers::new(workspace),
             carried: Vec::new(),
+            truths: Truths::default(),
             left: Vec::new(),
             until: None,
             host_failure: None,
@@ -415,7 +418,8 @@ impl Arena for LiveArena<'_> {
         }
         if calls::is_call(&request.case) {
             let session = (self.workspace, index);
-            return run_calls(session, &self.targets[index].resolved, request, self.interrupted, sink);
+            let (resolved, truths) = (&self.targets[index].resolved, &mut self.truths);
+            return run_calls(session, resolved, truths, request, self.interrupted, sink);
         }
         let LiveTarget { resolved, inside, left, .. } = &mut self.targets[index];
         let Some(inside) = inside else {
@@ -427,6 +431,11 @@ impl Arena for LiveArena<'_> {
         let Ok(nonce) = nonce else { return Outcome { failure: nonce.err(), ..Default::default() } };
         let request = &resolved.ready.adapt_request(TrialRequest { nonce, ..request.clone() });
         let watch = Watch::of_machine();
+        #[cfg(unix)]
+        let sink = &mut |batch: &Batch| {
+            self.truths.note_inside(index, &request.case, batch);
+            sink(batch);
+        };
         let mut trial = Listening::new(request, Allowance::from_request(request, left), sink);
         let result = trial.send_and_listen(&mut inside.link);
         left.take_bytes(trial.bytes);
@@ -453,7 +462,12 @@ impl Arena for LiveArena<'_> {
 
     #[cfg(unix)]
     fn run_pair(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
-        self.run_turns(pair, requests).map(|(mut outcome, batches)| {
+        let case = requests[0].case.clone();
+        let run = self.run_turns(pair, requests);
+        for (index, (_, batches)) in pair.iter().zip(&run) {
+            batches.iter().for_each(|batch| self.truths.note_inside(*index, &case, batch));
+        }
+        run.map(|(mut outcome, batches)| {
             outcome.failure = outcome.failure.map(|failure| self.name_cause(failure));
             (outcome, batches)
         })

@@ -1,5 +1,7 @@
 //! Calls: enters an environment for one command at a time, and measures each as its caller has it.
 
+pub mod truths;
+
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -13,21 +15,26 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::request::TrialRequest;
 use tare_data::session::specification::Specification;
-use tare_probes::agent::called::read_taken;
 use tare_probes::harness::interference::Watch;
+use tare_probes::tiny::{self, Listening};
 
 use crate::host::heard::Heard;
 use crate::host::processes;
 use crate::owned::MARK;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
 use crate::platform::until_ready;
+use crate::provider::call::CallCommand;
 use crate::provider::{Entrance, Ready, Workspace};
 use crate::session::arena::Outcome;
+use crate::session::enter::calling::truths::Truths;
 use crate::session::enter::sides::Resolved;
-use crate::study::calls::{self, DIVIDED_CALLS, Parts, WARM_CALLS};
+use crate::session::link::listening::fresh_nonce;
+use crate::study::calls::{self, Parts, WARM_CALLS};
 
 /// Longest time of a call.
 const CALL_WAIT: Duration = Duration::from_secs(60);
+/// Longest time from the end of what enters until its command begins, where that is started in the background.
+const BEGIN_WAIT: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Calls a command in an environment, a side of the session by its number, as often as a trial has calls, and measures each.
@@ -35,13 +42,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub fn run_calls(
     session: (&SessionWorkspace, usize),
     resolved: &Resolved,
+    truths: &mut Truths,
     request: &TrialRequest,
     interrupted: &AtomicBool,
     sink: &mut dyn FnMut(&Batch),
 ) -> Outcome {
     let watch = Watch::of_machine();
     let began = Instant::now();
-    let called = call_all(session, resolved, &request.case, interrupted);
+    let called = call_all(session, resolved, truths, &request.case, interrupted);
     let mut outcome = Outcome { outside: watch.stop(), ..Outcome::default() };
     outcome.host_elapsed_ns = began.elapsed().as_nanos() as u64;
     outcome.interrupted = interrupted.load(Ordering::Relaxed);
@@ -55,6 +63,7 @@ pub fn run_calls(
 fn call_all(
     session: (&SessionWorkspace, usize),
     resolved: &Resolved,
+    truths: &mut Truths,
     case: &Case,
     interrupted: &AtomicBool,
 ) -> Result<Vec<Batch>, Failure> {
@@ -63,32 +72,29 @@ fn call_all(
     let command =
         calls::parse_command(case).ok_or_else(|| not_supported("the command has no words".into()))?;
     let Resolved { target, ready } = resolved;
-    let call = |is_divided| {
+    let call = || {
         if interrupted.load(Ordering::Relaxed) {
             return Err(Failure::new(FailureKind::Died, "interrupted"));
         }
-        Call::start(&target.specification, ready, session, &command, is_divided)
+        Call::start(&target.specification, ready, session, &command)
+    };
+    let mut check = |calls: &[Called]| {
+        let heard: Vec<_> = calls.iter().map(|call| call.heard).collect();
+        truths.check_calls(session.1, case, &heard)
     };
     if count > 1 {
         let began = Instant::now();
-        let started: Vec<Call> = (0..count).map(|_| call(false)).collect::<Result<_, _>>()?;
-        let mut last = began;
-        for one in started {
-            last = last.max(one.finish()?.over);
-        }
+        let started: Vec<Call> = (0..count).map(|_| call()).collect::<Result<_, _>>()?;
+        let all: Vec<Called> = started.into_iter().map(Call::finish).collect::<Result<_, _>>()?;
+        check(&all)?;
+        let last = all.iter().map(|called| called.over).max().unwrap_or(began);
         return Ok(calls::make_batches(None, &[last - began], &[]));
     }
-    let first = call(false)?.finish()?.elapsed;
-    let mut warm = Vec::with_capacity(WARM_CALLS);
-    let mut parts = Vec::with_capacity(DIVIDED_CALLS);
-    for number in 0..WARM_CALLS {
-        warm.push(call(false)?.finish()?.elapsed);
-        if number < DIVIDED_CALLS {
-            // An environment in which the agent is not visible has calls, and no parts.
-            parts.extend(call(true).and_then(Call::finish).ok().and_then(|called| called.parts));
-        }
-    }
-    Ok(calls::make_batches(Some(first), &warm, &parts))
+    let all: Vec<Called> = (0..=WARM_CALLS).map(|_| call()?.finish()).collect::<Result<_, _>>()?;
+    check(&all)?;
+    let elapsed: Vec<Duration> = all.iter().map(|called| called.heard.elapsed).collect();
+    let parts: Vec<Parts> = all[1..].iter().filter_map(|called| called.parts).collect();
+    Ok(calls::make_batches(Some(elapsed[0]), &elapsed[1..], &parts))
 }
 
 /// A call that is under way.
@@ -98,15 +104,15 @@ struct Call {
     workspace: StartWorkspace,
     output: Heard<ChildStdout>,
     errors: Heard<ChildStderr>,
-    /// Arrival of the line after the command, and the time that the command took inside.
-    ended: Option<(Instant, Duration)>,
+    /// The command, as far as it was heard of.
+    command: Listening,
 }
 
 /// A call that is over.
 struct Called {
-    elapsed: Duration,
+    heard: truths::Heard,
     over: Instant,
-    /// Parts of a call that was divided.
+    /// None where the command told no time.
     parts: Option<Parts>,
 }
 
@@ -116,12 +122,12 @@ impl Call {
         specification: &Specification,
         ready: &Ready,
         (session, side): (&SessionWorkspace, usize),
-        command: &[String],
-        is_divided: bool,
+        words: &[String],
     ) -> Result<Call, Failure> {
         let died = |cause: String| Failure::new(FailureKind::Died, cause);
-        let workspace =
-            session.make_call_workspace(side, &ready.root, ready.kernel.kind, command, is_divided);
+        let token = format!("{:016x}", fresh_nonce()?);
+        let call = CallCommand::new(words, token.clone());
+        let workspace = session.make_call_workspace(side, &ready.root, ready.kernel.kind, call);
         let mut workspace = workspace.map_err(|e| died(e.to_string()))?;
         let Entrance { mut command, .. } =
             ready.prepare_entrance(&mut workspace).map_err(|e| died(e.to_string()))?;
@@ -136,7 +142,7 @@ impl Call {
         let mut child = child.map_err(|e| died(format!("{}: {e}", command.get_program().display())))?;
         let (output, errors) =
             (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));
-        Ok(Call { began, child, workspace, output, errors, ended: None })
+        Ok(Call { began, child, workspace, output, errors, command: Listening::for_token(token) })
     }
 
     /// Waits until it is over, and removes everything that it made.
@@ -150,8 +156,8 @@ impl Call {
         });
         // A call that did not end was killed with everything that carries its mark.
         let _ = self.child.try_wait();
-        let over = awaited.map_err(|e| Failure::new(FailureKind::Died, e.to_string()))?;
-        let Some(over) = over else {
+        let awaited = awaited.map_err(|e| Failure::new(FailureKind::Died, e.to_string()))?;
+        let Some((over, ended)) = awaited else {
             let reason = format!("the call did not return within {} s", CALL_WAIT.as_secs());
             return Err(Failure::new(FailureKind::Deadline, reason));
         };
@@ -162,50 +168,83 @@ impl Call {
         if let Some(left) = left {
             return Err(Failure::new(FailureKind::Broken, left));
         }
-        let elapsed = over - self.began;
+        let tiny::Heard::Ended(taken, code) = self.command.heard else {
+            let how = if self.command.heard == tiny::Heard::Began {
+                "did not run to its end"
+            } else {
+                "did not run"
+            };
+            let reason =
+                format!("no call: the command {how}, or its output was kept back{}", self.quote_last_line());
+            return Err(Failure::new(FailureKind::WrongWork, reason));
+        };
+        if code != 0 {
+            let reason = format!(
+                "no call: the command ended with {code}, and what enters with 0{}",
+                self.quote_last_line()
+            );
+            return Err(Failure::new(FailureKind::WrongWork, reason));
+        }
+        let heard = truths::Heard { elapsed: over - self.began, output: self.command.output };
         // The clock inside times the command: the host may see its end and that of the call at once.
-        let parts = self.ended.map(|(ended, taken)| {
+        let parts = taken.map(|taken| {
             let until_ended = ended - self.began;
             let command = taken.min(until_ended);
-            Parts { enter: until_ended - command, command, leave: elapsed.saturating_sub(until_ended) }
+            Parts { enter: until_ended - command, command, leave: heard.elapsed.saturating_sub(until_ended) }
         });
-        Ok(Called { elapsed, over, parts })
+        Ok(Called { heard, over, parts })
     }
 
-    /// Reads its output until it has ended; returns the moment of its end, or None where it took too long.
-    fn await_end(&mut self) -> io::Result<Option<Instant>> {
+    /// Reads its output until it is over, which is once what entered has ended and the end of the command was heard, or nothing more
+    /// can be. Returns when that was, and when the command's end was heard; None where it took too long.
+    fn await_end(&mut self) -> io::Result<Option<(Instant, Instant)>> {
         let pid = Pid::from_raw(self.child.id() as i32).ok_or(io::ErrorKind::InvalidInput)?;
         // Kernels before 5.3 have none: the end is then seen at a look.
         let process = pidfd_open(pid, PidfdFlags::empty()).ok();
-        let end = self.began + CALL_WAIT;
+        let mut end = self.began + CALL_WAIT;
+        let (mut returned, mut ended) = (None, None);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(None);
+                // Something that was left behind may keep the output open.
+                return Ok(returned
+                    .filter(|_| self.command.heard == tiny::Heard::Nothing)
+                    .map(|at| (at, at)));
             }
-            let of_process = process.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN));
+            let of_process = process.iter().filter(|_| returned.is_none());
+            let of_process = of_process.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN));
             let mut streams: Vec<PollFd<'_>> =
                 of_process.chain(self.output.as_polled()).chain(self.errors.as_polled()).collect();
-            let wait = if process.is_some() { left } else { left.min(LOOK_AGAIN) };
-            until_ready(&mut streams, wait)?;
+            let is_seen = process.is_some() || returned.is_some();
+            until_ready(&mut streams, if is_seen { left } else { left.min(LOOK_AGAIN) })?;
             let at = Instant::now();
-            let has_ended = self.child.try_wait()?.is_some();
-            self.output.read_ready();
-            self.errors.read_ready();
-            if self.ended.is_none() {
-                self.ended = read_taken(&self.output.bytes).map(|taken| (at, taken));
+            if returned.is_none() && self.child.try_wait()?.is_some() {
+                returned = Some(at);
+                end = end.min(at + BEGIN_WAIT);
             }
-            if has_ended {
-                return Ok(Some(at));
+            self.command.push(self.output.read_ready());
+            self.errors.read_ready();
+            match self.command.heard {
+                tiny::Heard::Nothing => {}
+                tiny::Heard::Began => end = self.began + CALL_WAIT,
+                tiny::Heard::Ended(..) => drop(ended.get_or_insert(at)),
+            }
+            if let Some(returned) = returned.filter(|_| ended.is_some() || self.output.has_ended()) {
+                let ended = ended.unwrap_or(at);
+                return Ok(Some((returned.max(ended), ended)));
             }
         }
     }
 
     fn describe_failure(&self, status: Option<ExitStatus>) -> String {
-        let said = self.errors.last_line().or_else(|| self.output.last_line());
-        let said = said.map(|line| format!(": {line}")).unwrap_or_default();
         let ended = status.map(|status| format!(" ({status})")).unwrap_or_default();
-        format!("a call failed{ended}, and only those that succeed are measured{said}")
+        format!("a call failed{ended}, and only those that succeed are measured{}", self.quote_last_line())
+    }
+
+    /// Quotes the last line that it printed, if there is one.
+    fn quote_last_line(&self) -> String {
+        let of_output = || self.output.last_line().filter(|line| !line.contains(self.command.token()));
+        self.errors.last_line().or_else(of_output).map(|line| format!(": {line}")).unwrap_or_default()
     }
 }
 
