@@ -1,4 +1,4 @@
-//! Calls of a command in a sentence: the price of an hour with many of them, and the parts of one.
+//! Calls of a command in a sentence: the time of one and its parts, what entering adds, and the factor last.
 
 use tare_analysis::findings::{Findings, Row};
 use tare_data::unit::Unit;
@@ -21,37 +21,39 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
     let comparison = row.cells.get(subject)?.comparison()?;
     let baseline = row.baseline.as_ref()?.median;
     let time = |ns: f64| Figure::without_interval(ns, Unit::Nanoseconds).to_text();
-    let hour = |ns: f64| time(ns * CALLS);
     let (name, count) = (clean_text(&findings.baseline), format!("{CALLS:.0}"));
     let cost = |ratio: f64| baseline * (ratio - 1.0);
     let ([least, most], more) = (comparison.interval.ends(cost), cost(comparison.ratio));
-    let is_known = comparison.interval.is_bounded();
+    let factor = words::format_factor(comparison, language);
     let price = match () {
-        () if !is_known => None,
+        () if !comparison.interval.is_bounded() => None,
         () if least > 0.0 => Some(say!(
             language,
-            "An hour of {count} calls costs {time} more than in {baseline} ({least} to {most}).",
-            count = count,
-            time = hour(more),
+            "Entering adds {more} ({least} to {most}) to the {base} in {baseline}: {hour} in an hour of {count} calls, {factor}.",
+            more = time(more),
+            least = time(least),
+            most = time(most),
+            base = time(baseline),
             baseline = name,
-            least = hour(least),
-            most = hour(most)
+            hour = time(more * CALLS),
+            count = count,
+            factor = factor
         )),
         () if most < 0.0 => Some(say!(
             language,
-            "An hour of {count} calls costs {time} less than in {baseline} ({least} to {most}).",
-            count = count,
-            time = hour(-more),
+            "That is {less} ({least} to {most}) less than in {baseline}, {factor}.",
+            less = time(-more),
+            least = time(-most),
+            most = time(-least),
             baseline = name,
-            least = hour(-most),
-            most = hour(-least)
+            factor = factor
         )),
         () => Some(say!(
             language,
-            "An hour of {count} calls differs from {baseline} by less than {most}.",
-            count = count,
+            "That differs from the {base} in {baseline} by less than {most}.",
+            base = time(baseline),
             baseline = name,
-            most = hour(most.max(-least))
+            most = time(most.max(-least))
         )),
     };
     let part = |metric: &str| {
@@ -62,7 +64,7 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
     let division = match PARTS.map(part) {
         [Some(enter), Some(command), Some(leave)] => say!(
             language,
-            "A call takes {call}. One that is divided starts tare inside as well: enter {enter}, command {command}, leave {leave}.",
+            "A call takes {call}: enter {enter}, command {command}, leave {leave}.",
             call = call,
             enter = enter,
             command = command,
@@ -70,7 +72,7 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
         ),
         _ => say!(language, "A call takes {call}.", call = call),
     };
-    Some(language.join_sentences(&price.into_iter().chain([division]).collect::<Vec<_>>()))
+    Some(language.join_sentences(&[division].into_iter().chain(price).collect::<Vec<_>>()))
 }
 
 fn is_call(row: &Row, metric: &str) -> bool {
@@ -99,13 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_of_calls_has_a_price_and_a_call_its_parts() {
+    fn a_call_has_its_parts_then_a_price_and_last_a_factor() {
         let text = describe_calls(&calls(10.0), 0, Language::English).unwrap();
-        assert!(text.starts_with("An hour of 100 calls costs 1.8"), "{text}");
-        assert!(text.contains(" s more than in native (1."), "{text}");
-        assert!(text.contains("A call takes 20.") && text.contains("as well: enter "), "{text}");
+        assert!(text.starts_with("A call takes 20.") && text.contains(" ms: enter "), "{text}");
+        assert!(
+            text.contains("Entering adds 18.") && text.contains(" to the 2.00 ms in native: 1.8"),
+            "{text}"
+        );
+        assert!(text.contains(" s in an hour of 100 calls, 10"), "{text}");
         let faster = describe_calls(&calls(0.5), 0, Language::English).unwrap();
-        assert!(faster.contains("less than in native"), "{faster}");
+        assert!(faster.contains(" less than in native, 0.5"), "{faster}");
     }
 
     #[test]

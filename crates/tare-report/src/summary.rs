@@ -92,17 +92,17 @@ fn close_sentence(clauses: &[String], language: Language) -> String {
 
 fn summarise(findings: &Findings, language: Language, most: usize) -> Vec<(String, String)> {
     let of_subject = |(at, name): (usize, &String)| {
-        let mut all = sentences(&list_clauses(findings, at, language), language);
-        all.truncate(most);
-        all.extend(describe_calls(findings, at, language));
+        let mut all: Vec<String> = describe_calls(findings, at, language).into_iter().collect();
+        let others = sentences(&list_clauses(findings, at, language), all.is_empty(), language);
+        all.extend(others.into_iter().take(most));
         (clean_text(name), language.join_sentences(&all))
     };
     findings.subjects.iter().enumerate().map(of_subject).collect()
 }
 
-fn sentences(clauses: &[String], language: Language) -> Vec<String> {
+fn sentences(clauses: &[String], follow_name: bool, language: Language) -> Vec<String> {
     let sentence = |(at, clause): (usize, &String)| {
-        let clause = if at == 0 { clause.clone() } else { capitalised(clause) };
+        let clause = if at == 0 && follow_name { clause.clone() } else { capitalised(clause) };
         say!(language, "{clause}.", clause = clause)
     };
     clauses.iter().enumerate().map(sentence).collect()
