@@ -253,12 +253,12 @@ impl Launcher {
             for &terminal in terminals {
                 match self.try_way(far, terminal, stage, workspace)? {
                     Ok(way) => return Ok(way),
-                    Err(Unseen { reason, hung }) => {
+                    Err(Unseen { reason, is_final }) => {
                         // Processes that it left would answer for the next one.
                         self.signs(workspace).kill_processes();
                         let where_to = if terminal { " in a terminal" } else { "" };
                         refusals.push((format!("far={}{where_to}", far.name()), reason));
-                        if hung {
+                        if is_final {
                             return Err(self.failed(list_refusals(&refusals)));
                         }
                     }
@@ -306,7 +306,7 @@ impl Launcher {
             way.base =
                 way.look.base.clone().map(InsidePath::try_from).transpose().map_err(|e| self.failed(e))?;
             if way.base.is_none() {
-                return Ok(Err(Unseen { reason: "no folder inside can be written".into(), hung: false }));
+                return Ok(Err(Unseen { reason: "no folder inside can be written".into(), is_final: false }));
             }
         }
         Ok(Ok(way))

@@ -1,13 +1,14 @@
 //! A look: a launcher is started once to see how its environment can be reached, and what it shares with this machine.
 
-use std::io;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::io::{self, Write};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFd;
-use tare_data::frame::decode_frame;
-use tare_probes::agent::launched::Look;
+use serde::de::DeserializeOwned;
+use tare_data::frame::{MARKER, decode_frame};
+use tare_probes::agent::launched::{Answer, Look};
 
 use crate::host::heard::Heard;
 use crate::host::processes::{self, Signs};
@@ -15,27 +16,36 @@ use crate::platform::until_ready;
 
 /// Time that a launcher has until its command answers. Sandboxes of virtual machines take some seconds.
 const LOOK_WAIT: Duration = Duration::from_secs(20);
-/// Time that it has to return once its command has answered.
+/// Part of that time in which the input is closed: a launcher that holds its command's output back until its end shows it then.
+const CLOSED_WAIT: Duration = Duration::from_secs(12);
+/// A command that waited this long for its input began before that was closed, and its output was kept back.
+const KEPT_BACK_MS: u64 = 1000;
+/// Time that it has to answer a word, and to return once its command has answered.
 const RETURN_WAIT: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
+/// Word that a command is to answer.
+const WORD: &str = "tare-word";
+/// Longest part of a changed line that an error shows, in letters.
+const LONGEST_CHANGE: usize = 40;
 
 /// The reason why a look found nothing.
+#[derive(Debug)]
 pub(super) struct Unseen {
     pub reason: String,
-    /// True where the launcher hung, and another way would only hang as well.
-    pub hung: bool,
+    /// True where another way would only fail as well.
+    pub is_final: bool,
 }
 
 /// Starts a launcher that is to answer a look, with this much more time where the program has to be sent. One that does not return afterwards is ended by whoever ends the start.
 pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Look, Unseen> {
-    let unseen = |reason: String| Unseen { reason, hung: false };
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let unseen = |reason: String| Unseen { reason, is_final: false };
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = command.get_program().display().to_string();
     let child = processes::spawn_program(command).map_err(|e| unseen(format!("{program}: {e}")))?;
     let mut looking = Looking::listen_to(child);
     let status = looking.await_answer(LOOK_WAIT + sending).map_err(|e| unseen(e.to_string()))?;
-    if let Some(look) = looking.find_look() {
-        return Ok(look);
+    if let Some(look) = looking.find() {
+        return looking.check_streams().map(|()| look);
     }
     let said = looking.errors.last_line().or_else(|| looking.output.last_line());
     Err(match status {
@@ -45,7 +55,7 @@ pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Lo
                 (LOOK_WAIT + sending).as_secs(),
                 said.map(|line| format!(" ({line})")).unwrap_or_default()
             ),
-            hung: true,
+            is_final: true,
         },
         Some(status) => unseen(said.unwrap_or_else(|| format!("it printed nothing ({status})"))),
     })
@@ -54,28 +64,46 @@ pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Lo
 /// A launcher that was started, and its output so far.
 struct Looking {
     child: Child,
+    /// None once it was closed.
+    input: Option<ChildStdin>,
     output: Heard<ChildStdout>,
     errors: Heard<ChildStderr>,
+    /// True where the command was asked, and its input left open meanwhile.
+    was_asked: bool,
+    /// True where the launcher returned before its command had answered.
+    has_returned: bool,
 }
 
 impl Looking {
     fn listen_to(mut child: Child) -> Looking {
         let (output, errors) =
             (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));
-        Looking { child, output, errors }
+        let input = child.stdin.take();
+        Looking { child, input, output, errors, was_asked: false, has_returned: false }
     }
 
     /// Reads until the launcher has ended, or has answered and had its time to end; None where it had to be killed.
     fn await_answer(&mut self, wait: Duration) -> io::Result<Option<ExitStatus>> {
         let mut end = Instant::now() + wait;
-        let mut has_answered = false;
+        let closes = end - CLOSED_WAIT;
         loop {
-            if !has_answered && self.find_look().is_some() {
-                has_answered = true;
-                end = Instant::now() + RETURN_WAIT;
-            }
             // Whatever it left behind may hold its streams open.
             let has_ended = self.child.try_wait()?;
+            self.output.read_ready();
+            self.errors.read_ready();
+            let has_answered = self.find::<Answer>().is_some();
+            if !self.was_asked && self.find::<Look>().is_some() {
+                end = Instant::now() + RETURN_WAIT;
+                if let Some(input) = &mut self.input {
+                    // A command that takes no word does not answer it.
+                    let _ = input.write_all(format!("{WORD}\n").as_bytes());
+                    self.was_asked = true;
+                }
+            }
+            self.has_returned |= has_ended.is_some() && !has_answered;
+            if has_answered || Instant::now() >= closes {
+                self.input = None;
+            }
             let are_over = self.output.has_ended() && self.errors.has_ended();
             if let Some(status) = has_ended.filter(|_| has_answered || are_over) {
                 return Ok(Some(status));
@@ -91,13 +119,44 @@ impl Looking {
             if streams.is_empty() || !until_ready(&mut streams, left.min(LOOK_AGAIN * 10))? {
                 thread::sleep(LOOK_AGAIN);
             }
-            self.output.read_ready();
-            self.errors.read_ready();
         }
     }
 
-    fn find_look(&self) -> Option<Look> {
-        self.output.bytes.split(|&byte| byte == b'\n').find_map(decode_frame::<Look>)
+    /// Finds a frame in what it printed.
+    fn find<T: DeserializeOwned>(&self) -> Option<T> {
+        self.output.bytes.split(|&byte| byte == b'\n').find_map(decode_frame)
+    }
+
+    /// Checks that the command has the input that the launcher has, and that its output comes at once.
+    fn check_streams(&self) -> Result<(), Unseen> {
+        let answer: Answer = self.find().unwrap_or_default();
+        if answer.word == WORD {
+            return Ok(());
+        }
+        if self.was_asked {
+            let how = if self.has_returned { "starts its command in the background, and " } else { "" };
+            let reason = format!(
+                "it {how}may not pass its input on (docker run and kubectl exec need -i), by which tare asks"
+            );
+            return Err(Unseen { reason, is_final: false });
+        }
+        if answer.waited_ms < KEPT_BACK_MS {
+            // It takes longer to start than the input was open.
+            return Ok(());
+        }
+        let line =
+            self.output.bytes.split(|&byte| byte == b'\n').find(|line| decode_frame::<Look>(line).is_some());
+        let line = String::from_utf8_lossy(line.unwrap_or_default()).into_owned();
+        let change = match line.split_once(MARKER.trim()) {
+            Some((before, _)) if !before.is_empty() => {
+                format!(", and changes it ('{}')", before.chars().take(LONGEST_CHANGE).collect::<String>())
+            }
+            _ => String::new(),
+        };
+        let reason = format!(
+            "the launcher keeps its command's output back until that ends{change}: let it through as it is (sed -u, stdbuf -oL)"
+        );
+        Err(Unseen { reason, is_final: true })
     }
 }
 
@@ -124,20 +183,63 @@ mod tests {
         look_inside(Command::new("/bin/sh").args(["-c", script]), Duration::ZERO)
     }
 
+    /// Writes the lines of a shell that answers as a look does.
+    fn inside(look: &Look) -> String {
+        let answer = |word: &str, waited_ms| {
+            encode_frame(&Answer { word: word.into(), waited_ms }).trim_end().to_owned()
+        };
+        format!(
+            "echo '{}'; if read word; then echo '{}'; else echo '{}'; fi",
+            encode_frame(look).trim_end(),
+            answer(WORD, 1),
+            answer("", 9000)
+        )
+    }
+
     #[test]
     fn a_look_is_found_among_what_a_launcher_prints() {
         let expected = Look { filters: "7".into(), ..Look::default() };
-        let line = encode_frame(&expected);
-        let found = look(&format!("echo Welcome; echo '{}'; echo bye", line.trim_end()));
-        assert_eq!(found.ok(), Some(expected));
+        let found = look(&format!("echo Welcome; {}; echo bye", inside(&expected)));
+        assert_eq!(found.ok(), Some(expected.clone()));
+        let prefixed =
+            look(&format!("({}) | while read line; do echo \"[box] $line\"; done", inside(&expected)));
+        assert_eq!(prefixed.ok(), Some(expected), "text before a frame is nobody's");
     }
 
     #[test]
     fn a_launcher_that_does_not_return_has_answered_all_the_same() {
-        let line = encode_frame(&Look::default());
         let began = Instant::now();
-        assert!(look(&format!("echo '{}'; exec sleep 1000", line.trim_end())).is_ok());
+        assert!(look(&format!("{}; exec sleep 1000", inside(&Look::default()))).is_ok());
         assert!(began.elapsed() < LOOK_WAIT);
+    }
+
+    #[test]
+    fn a_launcher_that_does_not_fit_is_told_why() {
+        let inside = inside(&Look::default());
+        let reason = |script: &str| look(script).err().map(|unseen| unseen.reason).unwrap();
+        let closed = reason(&format!("({inside}) </dev/null; sleep 0.1"));
+        assert!(closed.starts_with("it may not pass its input on (docker run"), "{closed}");
+        let away = reason(&format!("(sleep 0.3; {inside}) &"));
+        assert!(away.starts_with("it starts its command in the background"), "{away}");
+    }
+
+    #[test]
+    fn output_that_is_kept_back_until_the_input_ends_is_told_apart_from_a_slow_start() {
+        let said = |before: &str, waited_ms| {
+            let mut looking = Looking::listen_to(Command::new("true").spawn().unwrap());
+            let answer = Answer { word: String::new(), waited_ms };
+            let lines = [encode_frame(&Look::default()), encode_frame(&answer)];
+            looking.output.bytes = lines.map(|line| format!("{before}{line}")).concat().into_bytes();
+            looking.child.wait().unwrap();
+            looking.check_streams().map_err(|unseen| unseen.reason)
+        };
+        assert_eq!(said("", 3), Ok(()));
+        assert!(
+            said("[box] ", 8000)
+                .unwrap_err()
+                .contains("back until that ends, and changes it ('[box] '): let it")
+        );
+        assert!(said("", 8000).unwrap_err().contains("back until that ends: let it"));
     }
 
     #[test]

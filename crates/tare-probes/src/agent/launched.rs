@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use rustix::fs::Access;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde::{Deserialize, Serialize};
 use tare_data::build::Build;
@@ -50,6 +52,18 @@ pub struct Look {
     pub kernel: String,
 }
 
+/// Answer of a look to a word on its standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The word; empty where the input has ended.
+    pub word: String,
+    /// Time until it came, or the input ended.
+    pub waited_ms: u64,
+}
+
+/// Longest word that a look answers.
+const LONGEST_WORD: u64 = 64;
+
 /// Looks around from where this process is.
 pub fn look_around() -> Look {
     let status = read_text("/proc/self/status").unwrap_or_default();
@@ -60,7 +74,7 @@ pub fn look_around() -> Look {
     };
     Look {
         agent: identify_program(),
-        base: find_base(),
+        base: None,
         namespaces: NAMESPACES.iter().filter_map(namespace).collect(),
         root: fs::metadata("/").map(|root| (root.dev(), root.ino())).unwrap_or_default(),
         filters: line("Seccomp_filters:").to_owned(),
@@ -69,15 +83,14 @@ pub fn look_around() -> Look {
     }
 }
 
-/// Finds a folder in which a folder can be made.
-fn find_base() -> Option<String> {
+/// Finds a folder in which the session of a mark can have its own: one of its name may be there already, and another user's.
+fn find_base(mark: &str) -> Option<String> {
     let current = std::env::current_dir().ok();
     let all = BASES.iter().map(PathBuf::from).chain(current);
-    all.filter(|base| {
-        let probed = base.join(format!("{PREFIX}look-{}", std::process::id()));
-        DirBuilder::new().mode(0o700).create(&probed).is_ok_and(|()| fs::remove_dir(&probed).is_ok())
-    })
-    .find_map(|base| base.to_str().map(str::to_owned))
+    let session = mark.split('/').next().unwrap_or_default();
+    let can_be_made =
+        |base: &PathBuf| Made::create(&base.join(format!("{PREFIX}{session}")).join("look")).is_ok();
+    all.filter(can_be_made).find_map(|base| base.to_str().map(str::to_owned))
 }
 
 /// Finds the folder in which a session's folder holds the program: `BASE/tare-SESSION/tare-START/agent`.
@@ -89,8 +102,13 @@ fn find_base_of(program: &Path) -> Option<String> {
     base.canonicalize().ok()?.to_str().map(str::to_owned)
 }
 
-/// Answers a look: leaves a file in each folder that it can write, and prints its findings as one line.
+/// Answers a look: leaves a file in each folder that it can write, prints its findings as one line, and then what came on its input.
 pub(super) fn answer_look(program: &Path, words: &[OsString]) -> io::Result<()> {
+    // A launcher may still have rights with which it starts this program, and that the program itself has no more.
+    let said = |e: &rustix::io::Errno| {
+        eprintln!("{} cannot be started by whoever is inside: {e}", program.display())
+    };
+    rustix::fs::access(program, Access::EXEC_OK).inspect_err(said)?;
     remove_copy(program, words.first());
     for folder in words.iter().skip(1) {
         // A folder that is not visible here, or cannot be written, is found by the absence of the file.
@@ -98,8 +116,17 @@ pub(super) fn answer_look(program: &Path, words: &[OsString]) -> io::Result<()> 
     }
     let mut look = look_around();
     // A folder that holds this very program can hold it again; another one may refuse to run programs.
-    look.base = find_base_of(program).or(look.base);
-    io::stdout().lock().write_all(encode_frame(&look).as_bytes())
+    let mark = words.first().map(|mark| mark.to_string_lossy()).unwrap_or_default();
+    look.base = find_base_of(program).or_else(|| find_base(&mark));
+    make_raw();
+    let mut out = io::stdout().lock();
+    out.write_all(encode_frame(&look).as_bytes())?;
+    out.flush()?;
+    let (began, mut word) = (Instant::now(), String::new());
+    // An input that cannot be read is one that has ended.
+    let _ = io::stdin().lock().take(LONGEST_WORD).read_line(&mut word);
+    let answer = Answer { word: word.trim().to_owned(), waited_ms: began.elapsed().as_millis() as u64 };
+    out.write_all(encode_frame(&answer).as_bytes())
 }
 
 /// Serves requests as the agent of a launcher, and removes what it made.
@@ -110,7 +137,9 @@ pub(super) fn serve_launched(program: &Path, words: &[OsString]) -> io::Result<(
         return Err(crate::starting::command(program).arg(LAUNCHED).args(words).env(MARK, mark).exec());
     }
     make_raw();
-    let made = words.get(1).map(|folder| Made::create(Path::new(folder))).transpose()?;
+    let folder = words.get(1).map(Path::new);
+    let said = |e: &io::Error| eprintln!("cannot make {}: {e}", folder.unwrap_or(program).display());
+    let made = folder.map(Made::create).transpose().inspect_err(said)?;
     let served = serve_requests(program, &[]);
     drop(made);
     remove_copy(program, words.first());
@@ -168,7 +197,7 @@ mod tests {
     #[test]
     fn a_look_finds_a_folder_and_the_namespaces() {
         let look = look_around();
-        assert!(look.base.is_some());
+        assert!(find_base("a1/00000").is_some_and(|base| !Path::new(&base).join("tare-a1").exists()));
         assert!(look.namespaces.contains_key("mnt"), "{look:?}");
     }
 

@@ -96,6 +96,9 @@ pub struct Pilot {
     pub trials_are_starts: bool,
 }
 
+/// A start that takes longer is named: it is most of the session's time.
+const SLOW_START_NS: u64 = 3_000_000_000;
+
 /// Enters and describes every environment, and writes its facts down.
 pub fn enter_all(
     targets: &Sides,
@@ -118,7 +121,17 @@ pub fn enter_all(
             prove(targets, index, started, arena);
         }
         match &started {
-            Ok(started) => writer.append(&facts_of(target, started))?,
+            Ok(started) => {
+                if started.elapsed_ns > SLOW_START_NS {
+                    let seconds = started.elapsed_ns as f64 / 1e9;
+                    let note = format!(
+                        "{} took {seconds:.1} s to enter, and is entered anew for each start",
+                        target.name
+                    );
+                    observer.observe_event(Event::Note(note));
+                }
+                writer.append(&facts_of(target, started))?;
+            }
             Err(failure) if targets.role(index) == Role::Baseline => {
                 return Err(LabError::new(
                     ErrorKind::Environment,

@@ -274,7 +274,9 @@ impl Spoken {
 
     /// Runs a trial of a probe, which must succeed.
     pub fn run_trial(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
-        let parameters = tare_probes::find_probe(probe).unwrap().default_parameters(Size::Short);
+        let described = tare_probes::find_probe(probe).unwrap();
+        let parameters = described.default_parameters(Size::Short);
+        let folder = place.or(described.writes_program().then_some("own"));
         let (place_name, peer_name) = (place.map(str::to_owned), peer.map(str::to_owned));
         self.send(&Request::Trial(Box::new(TrialRequest {
             turn: None,
@@ -282,7 +284,7 @@ impl Spoken {
             case: Case { probe: probe.into(), parameters, place: place_name, peer: peer_name },
             // A shell script takes a second in user-mode Linux.
             amount: Amount::Operations { batch: 1, batches: 2 },
-            directory: place.map(|name| self.entered.places[name].clone()),
+            directory: folder.map(|name| self.entered.places[name].clone()),
             peer: peer.map(|_| Peer::Loopback),
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
