@@ -1,6 +1,6 @@
 //! An environment's cost in a sentence, from the answers of its cells alone: it can contradict none of them.
 
-use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Kind, Row};
+use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Kind, Outcome, Row};
 
 use crate::answers::signs;
 use crate::calls::describe_calls;
@@ -124,7 +124,8 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     let all = cells.iter().filter(|(_, cell)| cell.comparison().is_some()).count();
     let missing = cells.iter().filter(|(_, cell)| matches!(cell, Cell::Missing(_))).count();
     let (mut clauses, mut others_at) = (Vec::new(), 0);
-    if all > 0 && of(&[Kind::Same]).len() == all {
+    let is_of_short = cells.iter().any(|(_, cell)| cell.answer().is_of_short());
+    if all > 0 && of(&[Kind::Same]).len() == all && !is_of_short {
         clauses.push(say!(language, "costs nothing that was measured: same in {all} of {all}", all = all));
     } else {
         clauses.extend(describe_slower(&of(&[Kind::Slower, Kind::AtLeast]), all, language));
@@ -136,10 +137,15 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
             language,
         ));
     }
-    if cells.iter().any(|(_, cell)| cell.answer().is_of_short())
-        && let Some(first) = clauses.get_mut(others_at)
-    {
+    if let Some(first) = clauses.get_mut(others_at).filter(|_| is_of_short) {
         *first = say!(language, "in short operations, {clause}", clause = first);
+    }
+    // The one figure that overturns others comes before them.
+    let differing = findings.lasting.iter().filter(|cost| cost.outcome == Some(Outcome::Differs));
+    let mut of_target = differing.filter(|cost| cost.target == findings.subjects[target]);
+    if let Some(long) = of_target.find_map(|cost| cost.ratio) {
+        let times = words::format_estimate(long, language);
+        clauses.insert(0, say!(language, "work that lasts takes {times}", times = times));
     }
     clauses.extend((missing > 0).then(|| say!(language, "not compared: {count}", count = missing)));
     if signs::is_emulated(findings, &findings.subjects[target]) {

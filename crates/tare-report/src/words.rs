@@ -202,7 +202,7 @@ fn explain_reach(answer: Answer, language: Language) -> Option<String> {
 }
 
 /// Formats how many times as long something takes, with its interval: `5.1x (4.9 to 5.2x)`.
-fn format_estimate(Estimate { ratio, interval }: Estimate, language: Language) -> String {
+pub(crate) fn format_estimate(Estimate { ratio, interval }: Estimate, language: Language) -> String {
     let times = language.translate_ratio(&format_times(ratio, f64::NAN));
     format!("{times} {}", format_range(interval.ends(f64::from), f64::NAN, language)).trim_end().to_owned()
 }
