@@ -38,6 +38,17 @@ const MOST_BURST_MS: f64 = 2_000.0;
 /// A block: stretches of one kind of work.
 pub type Block = (LastingWork, u32);
 
+/// The blocks that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those whose time has come, with rounds after them.
+    Due,
+    /// The missing ones of the kind that comes first: everything else is decided, and they do not take longer than it.
+    First,
+    /// All that are missing: their time was kept.
+    All,
+}
+
 /// Blocks of a session.
 pub struct Lasting {
     blocks: Vec<Block>,
@@ -61,13 +72,18 @@ impl Lasting {
         self.blocks.len() - self.done
     }
 
-    /// Finds the block that is due, where the budget is spent at some time, or nothing else is left.
-    pub fn find_due(&self, now_ns: u64, until_ns: Option<u64>, is_end: bool) -> Option<Block> {
+    /// Finds the next block that is wanted, of a session whose budget may be spent at some time.
+    pub fn find_next(&self, now_ns: u64, until_ns: Option<u64>, wanted: Wanted) -> Option<Block> {
         let block = *self.blocks.get(self.done)?;
         let interval_ns =
             until_ns.map_or(INTERVAL_S * 1e9, |until_ns| until_ns as f64 / (1 + self.blocks.len()) as f64);
         let is_due = now_ns as f64 >= interval_ns * (1 + self.done) as f64;
-        (is_end || is_due).then_some(block)
+        let is_wanted = match wanted {
+            Wanted::Due => is_due,
+            Wanted::First => block.0 == LastingWork::ALL[0],
+            Wanted::All => true,
+        };
+        is_wanted.then_some(block)
     }
 
     /// Keeps that a block has been run.

@@ -24,7 +24,7 @@ use crate::session::arena::{Arena, Started};
 use crate::session::plan::prepare::{CellIndex, Pilot};
 use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::rounds::course::{Course, is_own_failure};
-use crate::session::rounds::lasting::{Block, Lasting, make_stretch_request, read_stretch};
+use crate::session::rounds::lasting::{Block, Lasting, Wanted, make_stretch_request, read_stretch};
 
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
@@ -169,14 +169,19 @@ impl<'a> Rounds<'a> {
         self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
         let mut stopped = None;
         while let Some(case) = self.next_case() {
-            let ran = self.run_lasting(false).and_then(|()| self.run_case(case));
+            let ran = self.run_lasting(Wanted::Due).and_then(|()| self.run_case(case));
             if let Err(stop) = ran.and_then(|()| self.check_environments()) {
                 stopped = Some(stop);
                 break;
             }
         }
-        if matches!(stopped, None | Some(Stop::Budget)) {
-            stopped = self.run_lasting(true).err().or(stopped);
+        let wanted = match stopped {
+            None => Some(Wanted::First),
+            Some(Stop::Budget) => Some(Wanted::All),
+            Some(_) => None,
+        };
+        if let Some(wanted) = wanted {
+            stopped = self.run_lasting(wanted).err().or(stopped);
         }
         let ending = match stopped {
             None | Some(Stop::Budget) => Ending::Complete,
@@ -192,10 +197,10 @@ impl<'a> Rounds<'a> {
         Ok(ending)
     }
 
-    /// Runs the blocks of work that lasts which are due; all that are missing where nothing else is left.
-    fn run_lasting(&mut self, is_end: bool) -> Result<(), Stop> {
-        while let Some(block) = self.lasting.find_due(self.arena.now_ns(), self.course.until_ns, is_end) {
-            self.run_block(block, is_end)?;
+    /// Runs the blocks of work that lasts which are wanted.
+    fn run_lasting(&mut self, wanted: Wanted) -> Result<(), Stop> {
+        while let Some(block) = self.lasting.find_next(self.arena.now_ns(), self.course.until_ns, wanted) {
+            self.run_block(block, wanted)?;
             self.lasting.finish_block();
             self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
         }
@@ -203,7 +208,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Runs a block of stretches with all environments left, and enters them again where rounds follow.
-    fn run_block(&mut self, block: Block, is_end: bool) -> Result<(), Stop> {
+    fn run_block(&mut self, block: Block, wanted: Wanted) -> Result<(), Stop> {
         self.check_room()?;
         let entered: Vec<usize> =
             (0..self.course.targets.len()).filter(|at| self.course.pilot.started[*at].is_ok()).collect();
@@ -216,7 +221,7 @@ impl<'a> Rounds<'a> {
                 self.visit(target, block.0, &rounds)?;
             }
         }
-        if !is_end {
+        if wanted == Wanted::Due {
             entered.into_iter().try_for_each(|target| self.enter_again(target))?;
         }
         Ok(())
