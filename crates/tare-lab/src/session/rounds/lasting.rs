@@ -41,11 +41,11 @@ pub type Block = (LastingWork, u32);
 /// The blocks that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Those whose time has come, with rounds after them.
+    /// Blocks whose time has come, with rounds after them.
     Due,
-    /// The missing ones of the kind that comes first: everything else is decided, and they do not take longer than it.
+    /// Missing blocks of the kind that comes first: everything else is decided, and they do not take longer than it.
     First,
-    /// All that are missing: their time was kept.
+    /// All missing blocks: their time was kept.
     All,
 }
 
