@@ -9,7 +9,6 @@ use tare_data::facts::keys::{
 
 use super::Where;
 use super::layers::Class;
-use super::limits::{Change, MOST_CHANGES};
 use super::signs::View;
 pub use super::times::Estimate;
 use super::times::burst::{compute_slowdowns, find_throttling};
@@ -26,12 +25,12 @@ const MARGIN: f64 = 1.25;
 const LONGEST_CYCLE_NS: f64 = 0.62;
 /// A sync that takes less than this many times its write has reached no device.
 const SYNC_FACTOR: f64 = 1.5;
+/// Fact of a name in the place that the working folder is compared with.
+const OWN_NAME: &str = "cost.name.own";
 /// Share of a call's time that a clock which needs no call takes at most.
 const FAST_CLOCK: f64 = 0.67;
-/// Least saving of a name, in ns, for which moving files is worth a word.
-const WORTH_MOVING_NS: f64 = 1_000.0;
 /// Share of the processors' time that a hypervisor may give to others while prices are measured.
-const MOST_STOLEN: f64 = 0.2;
+pub(super) const MOST_STOLEN: f64 = 0.2;
 /// Share of it that other programs may use: a process that another one wakes waits for a processor where they use more.
 const MOST_OF_OTHERS: f64 = 0.2;
 /// Time of a processor in which its slowness is expressed, in ns.
@@ -44,6 +43,8 @@ pub enum Reason {
     NothingToCompare,
     /// The interval reaches from the same to slower.
     TooWide,
+    /// Both times are above those of the slowest Linux, so that their likeness says nothing.
+    BothSlow,
     /// All of the interval is within what some Linux without layers takes.
     NotSlower,
     /// A hypervisor gave the processors to others.
@@ -60,6 +61,7 @@ impl Reason {
         match self {
             Reason::NothingToCompare => "there is nothing here to compare it with",
             Reason::TooWide => "the times vary too much",
+            Reason::BothSlow => "both are slower than on any Linux without layers that we know",
             Reason::NotSlower => "no slower than the slowest known Linux without layers",
             Reason::Stolen => "the hypervisor gave the processors to others",
             Reason::OneProcessor => "its known prices are for several processors",
@@ -95,18 +97,18 @@ impl Cost {
 /// Computes the costs that were measured.
 pub fn compute_costs(facts: &Facts, found: &Where) -> Vec<Cost> {
     let view = View(facts);
-    let mut costs = compute_prices(view, found);
-    costs.extend(compute_contrasts(view));
+    let is_emulated =
+        |layer: &super::layers::Layer| layer.class == Class::Translator || layer.name == "qemu-tcg";
+    // The chain of an emulated processor is as slow as all else there, and would hide it.
+    let cycle_ns = read_cycle_ns(view).filter(|_| !found.layers.iter().any(is_emulated));
+    let mut costs = compute_prices(view, cycle_ns);
+    costs.extend(compute_contrasts(view, cycle_ns));
     costs.sort_by_key(|cost| cost.operation);
     costs
 }
 
 /// Computes how many times as long operations take as on the slowest Linux that we know.
-fn compute_prices(view: View<'_>, found: &Where) -> Vec<Cost> {
-    let is_emulated =
-        |layer: &super::layers::Layer| layer.class == Class::Translator || layer.name == "qemu-tcg";
-    // The chain of an emulated processor is as slow as all else there, and would hide it.
-    let cycle_ns = read_cycle_ns(view).filter(|_| !found.layers.iter().any(is_emulated));
+fn compute_prices(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
     let is_stolen = view.number(CPU_STOLEN).is_some_and(|share| share > MOST_STOLEN);
     let is_busy = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
     let has_one = view.number(CPU_ALLOWED) == Some(1.0);
@@ -132,10 +134,10 @@ fn compute_prices(view: View<'_>, found: &Where) -> Vec<Cost> {
 }
 
 /// Computes factors between times of here.
-fn compute_contrasts(view: View<'_>) -> Vec<Cost> {
+fn compute_contrasts(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
     let contrasts = [
         (Operation::Clock, COST_CLOCK, COST_CLOCK_CALL),
-        (Operation::Name, "cost.name.work", "cost.name.own"),
+        (Operation::Name, "cost.name.work", OWN_NAME),
         (Operation::NewName, "cost.new_name.work", "cost.known_name.work"),
         (Operation::Sync, COST_SYNC_WORK, COST_WRITE_WORK),
         (Operation::NewCode, COST_NEW_CODE, COST_KNOWN_CODE),
@@ -144,7 +146,11 @@ fn compute_contrasts(view: View<'_>) -> Vec<Cost> {
         judge(operation, ns, against, against.and_then(|against| divide(ns, against)))
     };
     let compute = |(operation, key, against): (Operation, &str, &str)| {
-        Some(contrast(operation, estimate(view, key)?, estimate(view, against)))
+        let cost = contrast(operation, estimate(view, key)?, estimate(view, against));
+        // A layer that makes names slow in both places makes them no more alike than they are without it.
+        let is_slow_too = || against == OWN_NAME && is_name_slow(view, cycle_ns);
+        let is_same = cost.answer.kind() == Kind::Same;
+        Some(if is_same && is_slow_too() { cost.without_answer(Reason::BothSlow) } else { cost })
     };
     let steady = compute_slowdowns(view).map(|slowdowns| {
         let first = Estimate { low: MILLISECOND_NS, middle: MILLISECOND_NS, high: MILLISECOND_NS };
@@ -154,6 +160,15 @@ fn compute_contrasts(view: View<'_>) -> Vec<Cost> {
         if is_quick || find_throttling(view).is_some() { cost } else { cost.without_answer(Reason::Busy) }
     });
     contrasts.into_iter().filter_map(compute).chain(steady).collect()
+}
+
+/// Tells whether a name in the place that the working folder is compared with takes longer than on the slowest Linux.
+fn is_name_slow(view: View<'_>, cycle_ns: Option<f64>) -> bool {
+    // If nothing can be written, it was one that is not there.
+    let name = if view.text("place.work.written") == "no" { "stat-missing" } else { "stat" };
+    let bound = PRICED.iter().find(|priced| priced.operation == Operation::Priced(name));
+    let most_ns = bound.map(|bound| bound.most_cycles * cycle_ns.unwrap_or(LONGEST_CYCLE_NS));
+    estimate(view, OWN_NAME).zip(most_ns).is_some_and(|(own, most_ns)| own.low > most_ns)
 }
 
 /// Divides two estimates: the ends of the quotient are the farthest that both allow.
@@ -209,22 +224,6 @@ pub fn has_fast_clock(costs: &[Cost]) -> Option<bool> {
     }
 }
 
-/// Adds changes that the costs suggest, up to as many as are named.
-pub fn add_changes(costs: &[Cost], changes: &mut Vec<Change>) {
-    let slower =
-        costs.iter().find(|cost| cost.operation == Operation::Name && cost.answer.kind().is_slower());
-    let saved = slower.and_then(|cost| {
-        let against = cost.against?;
-        let [low, high] = [cost.ns.low - against.high, cost.ns.high - against.low];
-        (low >= WORTH_MOVING_NS).then_some([low, high])
-    });
-    if let Some(saved_ns) = saved
-        && changes.len() < MOST_CHANGES
-    {
-        changes.push(Change::MoveWork { saved_ns });
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,17 +252,19 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_slower_than_memory_and_moving_saves_the_difference() {
+    fn a_share_is_slower_than_memory() {
         let slow = "90000 91000 92000 93000 94000 95000 96000 97000 98000 99000 99500 99900";
         let costs = compute(&facts(&[("cost.name.work", slow), ("cost.name.own", TWELVE)]));
         assert_eq!(costs[0].answer.kind(), Kind::Slower);
-        let mut changes = Vec::new();
-        add_changes(&costs, &mut changes);
-        assert_eq!(changes, [Change::MoveWork { saved_ns: [92_000.0 - 109.0, 99_000.0 - 102.0] }]);
         let same = compute(&facts(&[("cost.name.work", TWELVE), ("cost.name.own", TWELVE)]));
         assert_eq!(same[0].answer.kind(), Kind::Same);
-        add_changes(&same, &mut changes);
-        assert_eq!(changes.len(), 1);
+    }
+
+    #[test]
+    fn names_that_are_slow_in_both_places_are_not_the_same() {
+        let slow = "60000 60100 60200 60300 60400 60500 60600 60700";
+        let costs = compute(&facts(&[("cost.name.work", slow), ("cost.name.own", slow)]));
+        assert_eq!(costs[0].untold, Some(Reason::BothSlow), "a supervisor answers both");
     }
 
     #[test]

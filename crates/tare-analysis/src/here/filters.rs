@@ -3,7 +3,8 @@
 use super::layers::{Class, Confidence, Evidence, Layer};
 use super::signs::View;
 use tare_data::facts::keys::{
-    CALL_UNKNOWN, LANDLOCK_ROOM, SECCOMP_BY_CALL, SECCOMP_FILTERS, SECCOMP_MODE, SECCOMP_ROOM,
+    CALL_UNKNOWN, LANDLOCK_ROOM, SECCOMP_BY_CALL, SECCOMP_FILTERS, SECCOMP_LISTENER, SECCOMP_MODE,
+    SECCOMP_ROOM,
 };
 
 /// Instructions that Linux allows to all filters of a process together, and adds for each; see seccomp(2).
@@ -24,6 +25,8 @@ pub struct Filters {
     pub unknown_call: Option<String>,
     /// Layers of Landlock; none where it does not show.
     pub rulesets: Option<u64>,
+    /// A program outside answers some calls in the kernel's place.
+    pub is_supervised: bool,
     evidence: Vec<Evidence>,
     landlock_evidence: Vec<Evidence>,
 }
@@ -37,13 +40,18 @@ pub(super) fn read_filters(view: View<'_>) -> Filters {
         "" | "ENOSYS" => None,
         other => Some(other.to_owned()),
     };
+    let is_supervised = view.text(SECCOMP_LISTENER) == "EBUSY";
+    let proves = "the kernel takes no second listener: a program outside answers some calls";
+    let mut evidence = vec![view.evidence(mode_from, "the kernel says that a filter is in force")];
+    evidence.extend(is_supervised.then(|| view.evidence(SECCOMP_LISTENER, proves)));
     Filters {
         mode,
         count,
         instructions: (mode == Some(2)).then(|| count_instructions(view, count)).flatten(),
         unknown_call,
         rulesets: count_rulesets(view.text(LANDLOCK_ROOM)),
-        evidence: vec![view.evidence(mode_from, "the kernel says that a filter is in force")],
+        is_supervised,
+        evidence,
         landlock_evidence: vec![view.evidence(LANDLOCK_ROOM, "room for rulesets is taken")],
     }
 }

@@ -1,8 +1,8 @@
-//! Limits of the process that found the facts, and changes that would save time.
+//! Limits of the process that found the facts.
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
-    CONTROL_GROUP, CPU_ALLOWED, CPU_ONLINE, CPU_THROTTLED, LIMIT_CPU, LIMIT_FILES, LIMIT_MEMORY,
+    CONTROL_GROUP, CPU_ALLOWED, CPU_ONLINE, CPU_STOLEN, CPU_THROTTLED, LIMIT_CPU, LIMIT_FILES, LIMIT_MEMORY,
     LIMIT_PROCESSES, MEMORY_TOTAL_BYTES, PROCESS_STORE_BYPASS, USUAL,
 };
 use tare_data::warning::Setting;
@@ -14,6 +14,8 @@ use super::times::burst::{Throttling, find_throttling};
 const FEW_FILES: u64 = 256;
 /// Share of throttled periods that is felt.
 const MUCH_THROTTLED: f64 = 0.01;
+/// Share of the processors' time given to others that is felt.
+const MUCH_STOLEN: f64 = 0.05;
 /// A limit of memory near the machine's own is none.
 const NEARLY_ALL: f64 = 0.98;
 
@@ -35,6 +37,10 @@ pub struct Limits {
     pub cpu: Option<Limit>,
     /// Share of periods in which the control group was stopped.
     pub throttled: Option<f64>,
+    /// Standstills at equal distances, whoever makes them.
+    pub standing: Option<Throttling>,
+    /// Share of the processors' time that a hypervisor gave to others.
+    pub stolen: Option<f64>,
     /// A limit that showed by its gaps alone: no control group that can be read explains it.
     pub hidden_cpu: Option<Throttling>,
     /// Processors that the process may run on, and those of the machine.
@@ -67,6 +73,8 @@ pub fn read_limits(facts: &Facts) -> Limits {
         cpu,
         hidden_cpu: find_throttling(view).filter(is_unexplained),
         throttled: view.number(CPU_THROTTLED),
+        standing: find_throttling(view),
+        stolen: view.number(CPU_STOLEN),
         allowed: facts.get_integer(CPU_ALLOWED),
         online: facts.get_integer(CPU_ONLINE),
         memory: limit(LIMIT_MEMORY).filter(below_total),
@@ -84,36 +92,12 @@ pub fn read_limits(facts: &Facts) -> Limits {
     }
 }
 
-/// A change that would save time or failures, of which at most two are named.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// Run as many jobs as the quota has processors.
-    FewerJobs { granted: f64, visible: u64 },
-    /// Run as many jobs as processors are allowed.
-    JobsOfAllowed { allowed: u64, online: u64 },
-    /// Raise the limit of open files.
-    MoreFiles { files: u64 },
-    /// Move the files to another file system, where each name takes less by this much.
-    MoveWork { saved_ns: [f64; 2] },
-}
-
-/// Largest number of changes that are named.
-pub(super) const MOST_CHANGES: usize = 2;
-
-/// Chooses changes from limits alone.
-pub fn choose_changes(limits: &Limits) -> Vec<Change> {
-    let visible = limits.allowed.or(limits.online);
-    let granted = limits.hidden_cpu.map(|found| found.cpus.middle).or(limits.cpu.map(|cpu| cpu.value));
-    let quota = granted.zip(visible).filter(|(granted, visible)| granted.ceil() < *visible as f64);
-    let quota = quota.map(|(granted, visible)| Change::FewerJobs { granted, visible });
-    let fewer = limits.allowed.zip(limits.online).filter(|(allowed, online)| allowed < online);
-    let fewer = fewer.map(|(allowed, online)| Change::JobsOfAllowed { allowed, online });
-    let files = limits.files.map(|files| Change::MoreFiles { files });
-    let all = [quota.or(fewer), files];
-    all.into_iter().flatten().take(MOST_CHANGES).collect()
-}
-
 /// Tells whether throttling is felt.
 pub fn is_throttled(limits: &Limits) -> bool {
     limits.throttled.is_some_and(|share| share >= MUCH_THROTTLED)
+}
+
+/// Tells whether others take so much of the processors' time that it is felt.
+pub fn is_stolen(limits: &Limits) -> bool {
+    limits.stolen.is_some_and(|share| share >= MUCH_STOLEN)
 }

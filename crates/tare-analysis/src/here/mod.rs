@@ -3,6 +3,7 @@
 //! A layer is sure only by an act or a mark that nothing else can make. Files and variables are copied into images and inherited by
 //! processes, so that they say little by themselves.
 
+pub mod changes;
 pub mod command;
 mod containers;
 pub mod costs;
@@ -23,7 +24,7 @@ use tare_data::facts::keys::{PROGRAM_MACHINE, ROOT_IS_MOUNT};
 use tare_data::facts::Facts;
 
 use self::layers::Layer;
-use self::namespaces::Namespace;
+use self::namespaces::{Namespace, User};
 use self::signs::{Seen, View};
 
 /// The layers of a process, the innermost first, and what cannot be known about them.
@@ -34,6 +35,7 @@ pub struct Where {
     pub hidden: Vec<&'static str>,
     pub namespaces: BTreeMap<&'static str, Namespace>,
     pub filters: filters::Filters,
+    pub user: Option<User>,
 }
 
 /// Recognises the layers around the process that found these facts.
@@ -58,7 +60,7 @@ pub fn recognise_layers(facts: &Facts) -> Where {
     layers.extend(kernels);
     layers.extend(machine);
     layers.sort_by_key(|layer| layer.class);
-    Where { layers, hidden, namespaces, filters }
+    Where { layers, hidden, namespaces, filters, user: namespaces::read_user(view) }
 }
 
 fn list_hidden(
@@ -76,7 +78,7 @@ fn list_hidden(
         (seen.emulated, "an emulated processor: the machine below cannot be seen from inside"),
         (!containers.is_empty() && !seen.is_other_kernel(), "an outer container would not show"),
         (
-            !has_machine && is_x86 && !seen.translator,
+            !has_machine && is_x86 && !seen.translator && !seen.has_kernel("wsl2"),
             "a virtual machine that hides itself cannot be ruled out",
         ),
         (!has_machine && !is_x86, "a virtual machine would not show on this processor"),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use tare_data::facts::keys::{
-    KERNEL_RELEASE, NAMESPACE_NET_COOKIE, PROCESS_NUMBER, PROCESS_SECOND, PROCESS_USERS, SYSTEM_PROCESSES,
-    VDSO_RELEASE,
+    KERNEL_RELEASE, NAMESPACE_NET_COOKIE, PROCESS_NUMBER, PROCESS_SECOND, PROCESS_USER, PROCESS_USERS,
+    SYSTEM_PROCESSES, VDSO_RELEASE,
 };
 
 use super::signs::{View, parse_release};
@@ -110,5 +110,45 @@ fn by_users(view: View<'_>) -> Option<Namespace> {
         "" => None,
         ALL_USERS => Some(Namespace::First),
         _ => Some(Namespace::Own),
+    }
+}
+
+/// User of a process, by numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    pub number: u64,
+    /// Its number outside the namespace of users, where it is another.
+    pub outside: Option<u64>,
+}
+
+pub(super) fn read_user(view: View<'_>) -> Option<User> {
+    let number = view.0.get_integer(PROCESS_USER)?;
+    let map: Vec<u64> = view.text(PROCESS_USERS).split(' ').filter_map(|text| text.parse().ok()).collect();
+    let outside = map.chunks_exact(3).find_map(|part| {
+        let at = number.checked_sub(part[0]).filter(|at| *at < part[2])?;
+        part[1].checked_add(at)
+    });
+    Some(User { number, outside: outside.filter(|outside| *outside != number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_data::facts::Facts;
+
+    #[test]
+    fn a_user_has_another_number_outside_where_the_map_gives_one() {
+        let read = |number: &str, map: &str| {
+            let mut facts = Facts::default();
+            facts.add_fact("process.user", number);
+            facts.add_fact("process.users", map);
+            read_user(View(&facts)).map(|user| (user.number, user.outside))
+        };
+        assert_eq!(read("0", "0 100000 65536"), Some((0, Some(100_000))));
+        assert_eq!(read("7", "0 1000 1 1 100000 65536"), Some((7, Some(100_006))));
+        assert_eq!(read("0", ALL_USERS), Some((0, None)));
+        assert_eq!(read("65534", "0 0 1 5"), Some((65_534, None)), "it has no number outside");
+        assert_eq!(read("1", "0 18446744073709551615 9"), Some((1, None)));
+        assert_eq!(read("", "0 0 1"), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Files of a kernel that an environment may have covered with anything, and facts from them: parsed, judged and shown.
 
-use tare_analysis::here::costs::{add_changes, compute_costs};
-use tare_analysis::here::limits::{choose_changes, read_limits};
+use tare_analysis::here::changes::choose_changes;
+use tare_analysis::here::costs::compute_costs;
+use tare_analysis::here::limits::read_limits;
 use tare_analysis::here::recognise_layers;
 use tare_data::facts::{Facts, Surroundings};
 use tare_probes::here::texts::parse_as_every_file;
@@ -64,8 +65,7 @@ fn run(input: &[u8]) -> Result<String, String> {
     let found = recognise_layers(&facts);
     let limits = read_limits(&facts);
     let costs = compute_costs(&facts, &found);
-    let mut changes = choose_changes(&limits);
-    add_changes(&costs, &mut changes);
+    let changes = choose_changes(&facts, &found, &limits, &costs);
     let surroundings = Surroundings { facts, lost: Vec::new(), took_ms: 1 };
     let here = Here {
         surroundings: &surroundings,

@@ -5,7 +5,7 @@
 use super::steps::Noting;
 use tare_data::facts::keys::{
     CALL_UNKNOWN, KERNEL_LOG, LANDLOCK_ROOM, PROCESS_POLICY, PROCESS_STORE_BYPASS, PTRACE_REQUEST,
-    SECCOMP_BY_CALL, SECCOMP_ROOM,
+    SECCOMP_BY_CALL, SECCOMP_LISTENER, SECCOMP_ROOM,
 };
 
 /// A call that no Linux has, below the numbers of private calls.
@@ -87,16 +87,18 @@ pub fn note_landlock_room(noting: &mut Noting<'_>) {
     noting.add_fact(LANDLOCK_ROOM, format!("{stacked} {why}"));
 }
 
+/// Instruction that allows the call.
+const ALLOW: libc::sock_filter = libc::sock_filter {
+    code: (libc::BPF_RET | libc::BPF_K) as u16,
+    jt: 0,
+    jf: 0,
+    k: libc::SECCOMP_RET_ALLOW,
+};
+
 /// Notes how many instructions further filters may have: `32660 9 ENOMEM`, with the number of filters that were added.
 pub fn note_seccomp_room(noting: &mut Noting<'_>) {
     const NOTHING: libc::sock_filter =
         libc::sock_filter { code: (libc::BPF_LD | libc::BPF_IMM) as u16, jt: 0, jf: 0, k: 0 };
-    const ALLOW: libc::sock_filter = libc::sock_filter {
-        code: (libc::BPF_RET | libc::BPF_K) as u16,
-        jt: 0,
-        jf: 0,
-        k: libc::SECCOMP_RET_ALLOW,
-    };
     forbid_new_privileges();
     let (mut added, mut filters, mut length, mut why) = (0, 0, LONGEST_FILTER, "none".to_owned());
     while length > 0 && added < MOST_INSTRUCTIONS {
@@ -120,6 +122,18 @@ pub fn note_seccomp_room(noting: &mut Noting<'_>) {
     noting.add_fact(SECCOMP_ROOM, format!("{added} {filters} {why}"));
 }
 
+/// Notes the answer to a filter that asks for a listener: the kernel refuses it where an earlier one has one (EBUSY).
+pub fn note_listener(noting: &mut Noting<'_>) {
+    const SET_FILTER: libc::c_long = 1;
+    const NEW_LISTENER: libc::c_long = 1 << 3;
+    let mut allow = ALLOW;
+    let program = libc::sock_fprog { len: 1, filter: &raw mut allow };
+    forbid_new_privileges();
+    // SAFETY: the program and its instruction live through the call; the filter allows every call of this process, which ends.
+    let set = unsafe { libc::syscall(libc::SYS_seccomp, SET_FILTER, NEW_LISTENER, &raw const program) };
+    noting.add_fact(SECCOMP_LISTENER, if set < 0 { last_error() } else { "free".to_owned() });
+}
+
 fn forbid_new_privileges() {
     // SAFETY: sets a bit of this process, which ends after the step.
     unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
@@ -135,6 +149,7 @@ fn last_error() -> String {
         (libc::EINVAL, "EINVAL"),
         (libc::ENOMEM, "ENOMEM"),
         (libc::E2BIG, "E2BIG"),
+        (libc::EBUSY, "EBUSY"),
         (libc::EOPNOTSUPP, "EOPNOTSUPP"),
     ];
     let name = known.iter().find(|(known, _)| *known == number);

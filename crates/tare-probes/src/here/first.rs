@@ -6,7 +6,7 @@ use super::bounded::{MOST_BYTES, read_proc_itself};
 use super::steps::Noting;
 use crate::harness::vdso;
 use tare_data::facts::keys::{
-    KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, KERNEL_VERSION, PROCESS_NAME, PROCESS_NUMBER,
+    KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, KERNEL_VERSION, PROCESS_NAME, PROCESS_NUMBER, PROCESS_USER,
     PROGRAM_MACHINE, PROGRAM_NAME, SECCOMP_FILTERS, SECCOMP_MODE, SYSTEM_PROCESSES, VDSO, VDSO_RELEASE,
 };
 
@@ -23,6 +23,7 @@ pub fn note_all(noting: &mut Noting<'_>) {
     }
     noting.add_fact(PROGRAM_MACHINE, std::env::consts::ARCH);
     noting.add_fact(PROCESS_NUMBER, rustix::process::getpid().as_raw_nonzero().to_string());
+    noting.add_fact(PROCESS_USER, rustix::process::geteuid().as_raw().to_string());
     noting.add_fact(SYSTEM_PROCESSES, rustix::system::sysinfo().procs.to_string());
     noting.add_fact(PROGRAM_NAME, if find_program_name() == own_name() { "its own" } else { "another" });
     noting.add_fact(VDSO, if vdso::map_vdso().is_some() { "present" } else { "absent" });

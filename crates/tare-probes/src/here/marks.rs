@@ -4,8 +4,9 @@ use super::bounded::{is_there, read_line};
 use super::steps::Noting;
 use tare_data::facts::keys::{MARKS_CONTROL_GROUPS, MARKS_LABEL, MARKS_MANAGER, MARKS_SEEN};
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "/.dockerenv",
+    "/var/run/docker.sock",
     "/run/.containerenv",
     "/dev/lxd/sock",
     "/dev/incus/sock",

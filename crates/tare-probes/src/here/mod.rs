@@ -220,5 +220,6 @@ fn collect_where(steps: &mut Steps) {
     steps.run_step("kernel log", READING_MS, NeedsChild, filters::note_kernel_log);
     steps.run_step("landlock", READING_MS, NeedsChild, filters::note_landlock_room);
     steps.run_step("seccomp", READING_MS, NeedsChild, filters::note_seccomp_room);
+    steps.run_step("listener", READING_MS, NeedsChild, filters::note_listener);
     steps.run_step("unknown call", READING_MS, NeedsChild, filters::note_unknown_call);
 }

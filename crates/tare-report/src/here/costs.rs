@@ -1,6 +1,6 @@
 //! Words for costs: a time with its interval, and what it is compared with.
 
-use tare_analysis::findings::Kind;
+use tare_analysis::findings::{Interval, Kind};
 use tare_analysis::here::costs::{
     Cost, Durability, Estimate, Operation, Reason, find_durability, has_fast_clock,
 };
@@ -96,8 +96,7 @@ fn describe_comparison(cost: &Cost, language: Language) -> String {
         let reason = cost.untold.unwrap_or(Reason::NothingToCompare);
         return say!(language, "not told, {reason}", reason = language.translate_text(reason.describe()));
     };
-    let ratio = cost.against.map_or(f64::NAN, |against| cost.ns.middle / against.middle);
-    let said = Said { answer: cost.answer, ratio, interval, most: None, margin: f64::NAN };
+    let said = say_factor(cost, interval);
     let words = said.in_words(language);
     match cost.answer.kind() {
         Kind::AtLeast => {
@@ -108,19 +107,14 @@ fn describe_comparison(cost: &Cost, language: Language) -> String {
     }
 }
 
-/// Describes what no call, fault or start can be told of: none of them is slower than it may be without any layer.
-pub fn describe_usual(costs: &[Cost], language: Language) -> Option<String> {
-    let is_usual = |cost: &&Cost| {
-        let is_first = matches!(cost.operation, Operation::SystemCall | Operation::PageFault);
-        is_first && cost.untold == Some(Reason::NotSlower)
-    };
-    let usual = costs.iter().filter(is_usual);
-    let times: Vec<String> = usual
-        .map(|cost| format!("{} {}", name_operation(cost.operation, language), format_time(cost.ns)))
-        .collect();
-    let times = times.join(language.word(", "));
-    let reason = language.translate_text(Reason::NotSlower.describe());
-    (!times.is_empty()).then(|| format!("{times}: {reason}"))
+fn say_factor(cost: &Cost, interval: Interval) -> Said {
+    let ratio = cost.against.map_or(f64::NAN, |against| cost.ns.middle / against.middle);
+    Said { answer: cost.answer, ratio, interval, most: None, margin: f64::NAN }
+}
+
+/// Formats the factor of a cost that is told: `94x`, `over 8x`.
+pub fn format_factor(cost: &Cost, language: Language) -> String {
+    say_factor(cost, cost.factor.unwrap_or(Interval::UNKNOWN)).in_words(language)
 }
 
 /// Checks if an operation compares what is new with what was there before: it is slower on any Linux, which says nothing of a layer, so that
@@ -138,36 +132,7 @@ pub fn is_told(cost: &Cost, all: &[Cost], facts: &Facts) -> bool {
     }
 }
 
-/// Lists what is not told with the reasons, each once.
-pub fn list_untold(costs: &[Cost], facts: &Facts, language: Language) -> Vec<String> {
-    let reasons = [Reason::Busy, Reason::Stolen, Reason::OneProcessor, Reason::TooWide];
-    let untold = reasons.into_iter().filter_map(|reason| {
-        let is_of_it = |cost: &&Cost| {
-            cost.untold == Some(reason) && !is_of_new(cost.operation) && !is_told(cost, costs, facts)
-        };
-        let of_it = costs.iter().filter(is_of_it);
-        let names: Vec<String> = of_it.map(|cost| name_operation(cost.operation, language)).collect();
-        let reason = language.translate_text(reason.describe());
-        (!names.is_empty()).then(|| format!("{} ({reason})", names.join(language.word(", "))))
-    });
-    untold.collect()
-}
-
-/// Lists other operations that are slower than on the slowest Linux that we know; None where none is.
-pub fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
-    let slower = costs.iter().filter_map(|cost| match (cost.operation, cost.factor, cost.untold) {
-        (Operation::Priced(name), Some(interval), None) => {
-            let said = Said { answer: cost.answer, ratio: f64::NAN, interval, most: None, margin: f64::NAN };
-            Some(format!("{name} {}", said.in_words(language)))
-        }
-        _ => None,
-    });
-    let all: Vec<String> = slower.collect();
-    let others = all.join(language.word(", "));
-    (!all.is_empty()).then(|| say!(language, "slower too: {others}", others = others))
-}
-
-fn name_operation(operation: Operation, language: Language) -> String {
+pub fn name_operation(operation: Operation, language: Language) -> String {
     match operation {
         Operation::SystemCall => language.word("system call").to_owned(),
         Operation::PageFault => language.word("page fault").to_owned(),

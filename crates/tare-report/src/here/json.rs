@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 use tare_data::facts::keys::LIMIT_FILES;
 
+use tare_analysis::here::changes::Change;
 use tare_analysis::here::command::{Split, Unsplit};
 use tare_analysis::here::costs::{Cost, Durability, Estimate, Reason, find_durability};
 use tare_analysis::here::layers::Layer;
-use tare_analysis::here::limits::{Change, Limit};
+use tare_analysis::here::limits::Limit;
 use tare_analysis::here::namespaces::Namespace;
 
 use tare_data::session::demand::RanTwice;
@@ -41,12 +42,14 @@ pub fn render_here_json(here: &Here<'_>) -> String {
         "where": found.layers.iter().map(layer).collect::<Vec<_>>(),
         "hidden": found.hidden,
         "namespaces": namespaces,
+        "user": found.user.map(|user| json!({ "number": user.number, "outside": user.outside })),
         "filters": {
             "seccomp": {
                 "mode": found.filters.mode,
                 "filters": found.filters.count,
                 "instructions": found.filters.instructions,
                 "unknown_call": found.filters.unknown_call,
+                "supervised": found.filters.is_supervised,
             },
             "landlock": found.filters.rulesets,
         },
@@ -87,6 +90,7 @@ fn limits(here: &Here<'_>) -> Value {
     json!({
         "cpu": limit(limits.cpu),
         "throttled": limits.throttled,
+        "stolen": limits.stolen,
         "cpu_hidden": limits.hidden_cpu.map(|found| {
             let Estimate { low, middle, high } = found.cpus;
             json!({ "value": [low, middle, high], "period_ms": found.period_ms })

@@ -2,14 +2,16 @@
 
 mod command;
 mod costs;
+mod first;
 mod json;
 mod terminal;
 mod words;
 
 use tare_analysis::here::Where;
+use tare_analysis::here::changes::Change;
 use tare_analysis::here::command::Split;
 use tare_analysis::here::costs::Cost;
-use tare_analysis::here::limits::{Change, Limits};
+use tare_analysis::here::limits::Limits;
 use tare_data::facts::Surroundings;
 use tare_data::session::demand::RanTwice;
 
@@ -28,3 +30,6 @@ pub struct Here<'a> {
     /// A command that was asked for, with its split time.
     pub command: Option<(&'a RanTwice, &'a Split)>,
 }
+
+#[cfg(test)]
+mod tests;

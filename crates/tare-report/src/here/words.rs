@@ -1,13 +1,14 @@
 //! Words for layers, limits and changes.
 
+use tare_analysis::here::changes::Change;
 use tare_analysis::here::layers::{Class, Confidence, Layer};
-use tare_analysis::here::limits::{Change, Limit, Limits, is_throttled};
+use tare_analysis::here::limits::{Limit, Limits, is_throttled};
 use tare_data::facts::keys::USUAL;
 use tare_data::unit::Unit;
 use tare_data::warning::{Limited, Setting};
 
 use crate::language::{Language, say};
-use crate::number::scale_of;
+use crate::number::{Figure, scale_of};
 use crate::text::clean_text;
 
 /// Describes a layer as something that a process is in: `a Docker container`.
@@ -169,28 +170,85 @@ fn from_parent(limit: Limit, language: Language) -> &'static str {
 /// Describes a change as a sentence without its full stop.
 pub fn describe_change(change: &Change, language: Language) -> String {
     match change {
+        Change::AnotherTime { stolen } => say!(
+            language,
+            "do not measure or gate now: others take {percent} % of the processors' time; ask for CPUs of your own",
+            percent = number((stolen * 100.0).round())
+        ),
+        Change::OwnProcessor { kind: Some(kind) } => say!(
+            language,
+            "use a program or an image for this machine's processor (docker run --platform {kind})",
+            kind = kind
+        ),
+        Change::OwnProcessor { kind: None } => {
+            language.word("start the program without the emulator: it is for this processor").to_owned()
+        }
+        Change::Accelerate => {
+            language.word("give the machine KVM (-accel kvm) and a processor of its host's kind").to_owned()
+        }
+        Change::FewerJobs { granted, visible } if *granted <= 1.0 => say!(
+            language,
+            "run one job (make -j1, GOMAXPROCS=1), not {visible}, and expect {granted} of a CPU's speed",
+            visible = visible,
+            granted = share(*granted)
+        ),
         Change::FewerJobs { granted, visible } => say!(
             language,
             "run {jobs} jobs at a time, not {visible}: the quota allows {granted} CPUs",
-            jobs = number(granted.ceil().max(1.0)),
+            jobs = number(granted.ceil()),
             visible = visible,
-            granted = number(*granted)
+            granted = share(*granted)
         ),
-        Change::JobsOfAllowed { allowed, online } => say!(
+        Change::JobsOfAllowed { allowed, online } => {
+            let jobs = language.counted(*allowed as usize, "job", "jobs");
+            say!(
+                language,
+                "run {jobs} at a time, not {online}: others would wait",
+                jobs = jobs,
+                online = online
+            )
+        }
+        Change::MoveWork { saved_ns, to_home } => {
+            let to = match to_home {
+                true => language.word("to your home folder"),
+                false => language.word("to another file system"),
+            };
+            let low = number(saved_ns / 1_000.0);
+            say!(language, "move the files {to}: at least {low} µs less on each name", to = to, low = low)
+        }
+        Change::FewerCalls { layer } => describe_fewer_calls(layer, language).to_owned(),
+        Change::FewerClockReads => language
+            .word("read the clock less often, or ask for a machine whose clock needs no call")
+            .to_owned(),
+        Change::SyncLess { ns } => say!(
             language,
-            "run {allowed} jobs at a time, not {online}: others would wait",
-            allowed = allowed,
-            online = online
+            "put what need not last (databases of tests) on /dev/shm, or use eatmydata: an fsync takes {time}",
+            time = Figure::without_interval(*ns, Unit::Nanoseconds).to_text()
         ),
-        Change::MoveWork { saved_ns: [low, high] } => say!(
-            language,
-            "move the files to another file system: {low} to {high} µs less on each name",
-            low = number(low / 1_000.0),
-            high = number(high / 1_000.0)
-        ),
+        Change::KeepElsewhere => {
+            language.word("keep on another file system what must outlast the machine").to_owned()
+        }
+        Change::SocketIsRoot => language
+            .word("docker.sock is here: trust whoever runs here as you trust root of the machine")
+            .to_owned(),
         Change::MoreFiles { files } => {
             say!(language, "raise the limit of open files (ulimit -n), which is {files}", files = files)
         }
+    }
+}
+
+fn describe_fewer_calls(layer: &str, language: Language) -> &'static str {
+    match layer {
+        "proot" => {
+            language.word("use bubblewrap or a rootless container in place of proot: they stop no call")
+        }
+        "traced" => language.word("run it without the tracer, which stops it at calls"),
+        "seccomp" => language.word("keep many small files out of here: a program answers each call for one"),
+        "gvisor" => language.word(
+            "make fewer, larger calls (an archive, not many files), or ask its owner for --platform=kvm",
+        ),
+        "uml" => language.word("use a container or a KVM guest in place of user-mode Linux"),
+        _ => language.word("make fewer, larger calls: another program answers each"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arguments of `tare here`.
 
 use clap::ValueEnum;
+use tare_analysis::here::costs::Operation;
 
 /// Name the layers around this shell (container, sandbox, virtual machine), its limits, and what to change.
 ///
@@ -14,6 +15,7 @@ use clap::ValueEnum;
   tare here --thorough               take ten seconds for narrower intervals
   tare here --json | jq .where       use the result in a program
   tare here --fail-if in:gvisor      exit with 6 inside gVisor
+  tare here --fail-if slower:calls   exit with 6 if a system call is slower than on any known Linux
   tare here --fail-if fsync:none     exit with 6 if an fsync in this folder reaches no disk
   tare here --yes -- git status      run a command twice, and split its time by the costs measured here
 
@@ -31,8 +33,9 @@ pub struct Here {
     /// Run the command twice without asking.
     #[arg(long, requires = "words")]
     pub yes: bool,
-    /// Exit with 6 in this layer, named as in the JSON document, e.g. in:docker, or with fsync:none where an fsync
-    /// reaches no disk (repeatable).
+    /// Exit with 6 in this layer, named as in the JSON document, e.g. in:docker; with slower:calls, or slower:OPERATION
+    /// by its name there, where it is slower than on any known Linux; with steal or quota where others or a quota take
+    /// CPU time; with fsync:none where an fsync reaches no disk (repeatable).
     #[arg(long, value_name = "CONDITION", value_parser = parse_condition)]
     pub fail_if: Vec<Condition>,
     /// Print the result as JSON.
@@ -54,14 +57,44 @@ pub enum Part {
 pub enum Condition {
     /// A layer of this name is told.
     In(String),
+    /// Operations are slower than on any Linux that is known, or than in the other place.
+    Slower(Operations),
+    /// Others take so much of the processors' time that it is felt.
+    Steal,
+    /// A quota of processors is in force.
+    Quota,
     /// An fsync in the working folder reaches no disk.
     NoSync,
+}
+
+/// Operations that a condition is about.
+#[derive(Clone, Debug)]
+pub enum Operations {
+    /// Single system calls.
+    Calls,
+    /// A single one, by its name in the document.
+    Named(String),
+}
+
+impl Operations {
+    pub fn includes(&self, operation: Operation) -> bool {
+        match self {
+            Operations::Calls => operation.is_call(),
+            Operations::Named(name) => operation.name() == name,
+        }
+    }
 }
 
 fn parse_condition(text: &str) -> Result<Condition, String> {
     match text.split_once(':') {
         Some(("in", layer)) if !layer.is_empty() => Ok(Condition::In(layer.to_owned())),
         Some(("fsync", "none")) => Ok(Condition::NoSync),
-        _ => Err("give in:LAYER or fsync:none, e.g. in:docker".into()),
+        Some(("slower", "calls")) => Ok(Condition::Slower(Operations::Calls)),
+        Some(("slower", name)) if !name.is_empty() => {
+            Ok(Condition::Slower(Operations::Named(name.to_owned())))
+        }
+        None if text == "steal" => Ok(Condition::Steal),
+        None if text == "quota" => Ok(Condition::Quota),
+        _ => Err("give in:LAYER, slower:calls, slower:OPERATION, steal, quota or fsync:none".into()),
     }
 }

@@ -5,10 +5,11 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use tare_data::facts::keys::KERNEL_NAME;
 
+use tare_analysis::here::changes::choose_changes;
 use tare_analysis::here::command::split_time;
-use tare_analysis::here::costs::{Durability, add_changes, compute_costs, find_durability};
+use tare_analysis::here::costs::{Durability, compute_costs, find_durability};
 use tare_analysis::here::layers::Confidence;
-use tare_analysis::here::limits::{choose_changes, read_limits};
+use tare_analysis::here::limits::{is_stolen, read_limits};
 use tare_analysis::here::recognise_layers;
 use tare_data::session::demand::RanTwice;
 use tare_lab::error::{ErrorKind, LabError};
@@ -32,8 +33,7 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     let found = recognise_layers(&surroundings.facts);
     let limits = read_limits(&surroundings.facts);
     let costs = compute_costs(&surroundings.facts, &found);
-    let mut changes = choose_changes(&limits);
-    add_changes(&costs, &mut changes);
+    let changes = choose_changes(&surroundings.facts, &found, &limits, &costs);
     let ran = match args.words.as_slice() {
         [] => None,
         words => Some(run_command(words, args.yes)?),
@@ -62,6 +62,11 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     };
     let is_met = |condition: &Condition| match condition {
         Condition::In(name) => is_told(name),
+        Condition::Slower(of) => {
+            costs.iter().any(|cost| of.includes(cost.operation) && cost.answer.kind().is_slower())
+        }
+        Condition::Steal => is_stolen(&limits),
+        Condition::Quota => limits.cpu.is_some() || limits.hidden_cpu.is_some(),
         Condition::NoSync => matches!(
             find_durability(&surroundings.facts, &costs),
             Some(Durability::Nothing | Durability::NoLonger)

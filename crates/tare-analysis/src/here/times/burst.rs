@@ -19,6 +19,8 @@ const WINDOW: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throttling {
     pub period_ms: f64,
+    /// Time for which no thread ran in the longest gap.
+    pub pause_ms: f64,
     /// Processors that were granted, over the periods: the least, the middle one and the most.
     pub cpus: Estimate,
 }
@@ -44,7 +46,8 @@ pub fn find_throttling(view: View<'_>) -> Option<Throttling> {
     let mut cpus: Vec<f64> = periods.iter().map(|period| period.ran_us / period.us).collect();
     cpus.sort_unstable_by(f64::total_cmp);
     let (low, middle, high) = (*cpus.first()?, cpus[cpus.len() / 2], *cpus.last()?);
-    Some(Throttling { period_ms: shortest / 1_000.0, cpus: Estimate { low, middle, high } })
+    let pause_ms = periods.iter().map(|period| period.gap_us).fold(0.0, f64::max) / 1_000.0;
+    Some(Throttling { period_ms: shortest / 1_000.0, pause_ms, cpus: Estimate { low, middle, high } })
 }
 
 /// Computes the time that a processor's time took, over the least that it could, in each window: 1 where nothing stopped it.

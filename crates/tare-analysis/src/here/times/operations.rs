@@ -22,6 +22,17 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Checks if it is a single system call of one process.
+    pub fn is_call(self) -> bool {
+        const CALLS: [&str; 7] =
+            ["stat", "stat-missing", "open", "create", "read-1k", "write-1k", "clock-call"];
+        match self {
+            Operation::SystemCall => true,
+            Operation::Priced(name) => CALLS.contains(&name),
+            _ => false,
+        }
+    }
+
     /// Returns its name in documents for programs.
     pub fn name(self) -> &'static str {
         match self {

@@ -28,7 +28,12 @@ impl Used {
     pub fn others_since(&self, before: &Used, elapsed_ns: u64) -> f64 {
         let own_ns = self.own_ns.saturating_sub(before.own_ns);
         let others_ns = self.all_ns.saturating_sub(before.all_ns).saturating_sub(own_ns);
-        others_ns as f64 / (self.processors * elapsed_ns.max(1)) as f64
+        self.share_of(others_ns, elapsed_ns)
+    }
+
+    /// Computes the share that a time has of all processors' time over `elapsed_ns`.
+    pub fn share_of(&self, ns: u64, elapsed_ns: u64) -> f64 {
+        ns as f64 / (self.processors * elapsed_ns.max(1)) as f64
     }
 }
 

@@ -134,8 +134,10 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
     noting.add_fact(CYCLE_MULTIPLICATION, format_blocks(&multiplications));
     let round_ns = now_ns() - began_ns;
     noting.add_fact(TOOK, format!("{}", took_ns + round_ns));
-    let stolen = watch.stop().steal_ns.map(|stolen_ns| stolen_ns as f64 / round_ns as f64);
-    let others = used.zip(Used::read()).map(|(before, after)| after.others_since(&before, round_ns));
+    let used = used.zip(Used::read());
+    let stolen_ns = watch.stop().steal_ns.zip(used.as_ref());
+    let stolen = stolen_ns.map(|(ns, (before, _))| before.share_of(ns, round_ns));
+    let others = used.map(|(before, after)| after.others_since(&before, round_ns));
     for (key, share) in [(STOLEN, stolen), (OTHERS, others)] {
         if let Some(share) = share {
             noting.add_fact(key, format!("{:.3}", share.max(number(key))));

@@ -45,13 +45,14 @@ fn the_text_has_at_most_fourteen_lines_and_names_the_system() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.lines().count() <= 14, "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.contains("Linux") && text.contains("limits"), "{text}");
+    assert!(text.contains("in ") && text.contains("limits"), "{text}");
 }
 
 #[test]
 fn conditions_name_a_layer() {
     assert_eq!(here(&["--fail-if", "in:no-such-layer"]).status.code(), Some(0));
-    for wrong in ["docker", "in:", "fsync:some"] {
+    assert_eq!(here(&["--fail-if", "slower:no-such-operation"]).status.code(), Some(0));
+    for wrong in ["docker", "in:", "fsync:some", "slower:", "steal:9"] {
         assert_eq!(here(&["--fail-if", wrong]).status.code(), Some(2), "{wrong}");
     }
     let layers = document(&here(&["--json"]));

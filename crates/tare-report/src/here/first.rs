@@ -1,0 +1,252 @@
+//! The first screen: where, what it costs in at most three lines, one thing to change, and what was not told.
+
+use tare_analysis::findings::Kind;
+use tare_analysis::here::costs::{
+    Cost, Durability, Estimate, Operation, Reason, find_durability, has_fast_clock,
+};
+use tare_analysis::here::layers::{Class, Confidence};
+use tare_analysis::here::limits::{is_stolen, is_throttled};
+use tare_data::facts::keys::PLACE_OWN_TYPE;
+use tare_data::unit::Unit;
+
+use super::Here;
+use super::costs::{format_factor, is_of_new, is_told, name_operation};
+use super::words::{join_layers, name_layer, number};
+use crate::language::{Language, say};
+use crate::number::Figure;
+use crate::text::{clean_text, count_columns};
+
+/// Lines of costs.
+const MOST_LINES: usize = 3;
+/// Operations that are named next to the first one of a line.
+const MOST_NAMED: usize = 3;
+/// Time of a sync, in ns, that is felt.
+const LONG_SYNC_NS: f64 = 1_000_000.0;
+
+/// Writes the sentence that names the layers, the innermost first, the user and the filters.
+pub fn describe_place(here: &Here<'_>, system: &str, language: Language) -> String {
+    // A layer that only may be there is in the evidence.
+    let is_told = |class: Class, confidence| class != Class::Filter && confidence > Confidence::Possible;
+    let around = here.found.layers.iter().filter(|layer| is_told(layer.class, layer.confidence));
+    let inside = join_layers(around.map(|layer| name_layer(layer, language)), language);
+    let more: Vec<String> =
+        std::iter::once(describe_user(here, language)).chain(count_filters(here, language)).collect();
+    let more = more.join(language.word(", "));
+    match inside {
+        Some(layers) => say!(language, "You are in {layers}; {more}.", layers = layers, more = more),
+        None => {
+            say!(
+                language,
+                "No layer was seen between you and {system}; {more}.",
+                system = system,
+                more = more
+            )
+        }
+    }
+}
+
+fn describe_user(here: &Here<'_>, language: Language) -> String {
+    match here.found.user.map(|user| (user.number, user.outside)) {
+        Some((0, None)) => language.word("root").to_owned(),
+        Some((0, Some(outside))) => say!(language, "root (user {outside} outside)", outside = outside),
+        Some((number, None)) => say!(language, "user {number}", number = number),
+        Some((number, Some(outside))) => {
+            say!(language, "user {number} ({outside} outside)", number = number, outside = outside)
+        }
+        None => language.word("an unknown user").to_owned(),
+    }
+}
+
+/// Counts filters of system calls and of files, one text each.
+pub fn count_filters(here: &Here<'_>, language: Language) -> Vec<String> {
+    let filters = &here.found.filters;
+    let calls = filters.mode.filter(|mode| [1, 2].contains(mode)).map(|_| match filters.count {
+        Some(count) => language.counted(count as usize, "filter of system calls", "filters of system calls"),
+        None => language.word("a filter of system calls").to_owned(),
+    });
+    let supervisor = filters.is_supervised.then(|| language.word("a program that answers calls").to_owned());
+    let rulesets = filters.rulesets.filter(|count| *count > 0);
+    let rulesets =
+        rulesets.map(|count| language.counted(count as usize, "ruleset of Landlock", "rulesets of Landlock"));
+    [calls, supervisor, rulesets].into_iter().flatten().collect()
+}
+
+/// Lists the costs that are decided, the most telling first, in as many lines as are shown.
+pub fn list_main_costs(here: &Here<'_>, width: usize, language: Language) -> Vec<String> {
+    let mut all = list_standstills(here, language);
+    all.extend(describe_slower(here.costs, language));
+    all.extend(here.costs.iter().filter_map(|cost| describe_contrast(cost, here, language)));
+    all.extend(describe_usual(here.costs, language));
+    let mut left = MOST_LINES;
+    let mut is_first = true;
+    all.retain(|text| {
+        let lines = count_columns(text).div_ceil(width.max(1));
+        let is_kept = lines <= left || is_first;
+        is_first = false;
+        left = if is_kept { left.saturating_sub(lines) } else { left };
+        is_kept
+    });
+    all
+}
+
+/// Describes times in which this process does not run: a quota's and those of others.
+fn list_standstills(here: &Here<'_>, language: Language) -> Vec<String> {
+    let limits = here.limits;
+    let quota = limits.standing.zip(limits.allowed.or(limits.online)).map(|(found, cpus)| {
+        say!(
+            language,
+            "work on {cpus} CPUs stands still for {pause} of every {period} ms",
+            cpus = cpus,
+            pause = number(found.pause_ms.round()),
+            period = number(found.period_ms.round())
+        )
+    });
+    let throttled = limits.throttled.filter(|_| quota.is_none() && is_throttled(limits));
+    let throttled = throttled.map(|share| {
+        say!(language, "the quota stopped this group in {percent} % of periods", percent = percent(share))
+    });
+    let stolen = limits.stolen.filter(|_| is_stolen(limits)).map(|share| {
+        say!(language, "others took {percent} % of the processors' time (steal)", percent = percent(share))
+    });
+    [quota, throttled, stolen].into_iter().flatten().collect()
+}
+
+fn percent(share: f64) -> String {
+    number((share * 100.0).round())
+}
+
+/// Lists operations that are slower than on the slowest Linux that we know, the first with its time; None where none is.
+fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
+    let is_priced = |cost: &&Cost| {
+        matches!(cost.operation, Operation::SystemCall | Operation::PageFault | Operation::Priced(_))
+    };
+    let is_slower = |cost: &&Cost| cost.untold.is_none() && cost.answer.kind() == Kind::AtLeast;
+    let mut slower: Vec<&Cost> = costs.iter().filter(is_priced).filter(is_slower).collect();
+    let low = |cost: &Cost| cost.factor.map_or(0.0, |factor| factor.ends(f64::from)[0]);
+    slower.sort_by(|one, other| {
+        let is_call = |cost: &Cost| cost.operation != Operation::SystemCall;
+        is_call(one).cmp(&is_call(other)).then(low(other).total_cmp(&low(one)))
+    });
+    let first = slower.first()?;
+    let name = name_operation(first.operation, language);
+    let time = format_middle(first.ns);
+    let times = format_factor(first, language);
+    let mut text = say!(
+        language,
+        "{name} {time}: {times} what the slowest known Linux takes",
+        name = name,
+        time = time,
+        times = times
+    );
+    let named = slower.iter().skip(1).take(MOST_NAMED);
+    for cost in named {
+        let name = name_operation(cost.operation, language);
+        text += &format!("{}{name} {}", language.word("; "), format_factor(cost, language));
+    }
+    if let Some(more) = slower.len().checked_sub(1 + MOST_NAMED).filter(|more| *more > 0) {
+        text += &say!(language, " and {count} more", count = more);
+    }
+    Some(text)
+}
+
+/// Describes a contrast that tells of a layer.
+fn describe_contrast(cost: &Cost, here: &Here<'_>, language: Language) -> Option<String> {
+    let facts = &here.surroundings.facts;
+    let (time, against) = (format_middle(cost.ns), cost.against.map(format_middle)?);
+    let is_slower = cost.answer.kind().is_slower();
+    let is_emulated = |name: &str| ["qemu-user", "qemu-tcg", "translator", "rosetta", "fex"].contains(&name);
+    match cost.operation {
+        Operation::Name if is_slower => {
+            let place = clean_text(facts.get(PLACE_OWN_TYPE).unwrap_or("?"));
+            Some(say!(
+                language,
+                "name here {time}, on {place} {other}: {comparison}",
+                time = time,
+                place = place,
+                other = against,
+                comparison = format_factor(cost, language)
+            ))
+        }
+        Operation::Clock if has_fast_clock(here.costs) == Some(false) => {
+            Some(say!(language, "the clock takes a call: {time}", time = time))
+        }
+        Operation::NewCode if is_slower && here.found.layers.iter().any(|layer| is_emulated(layer.name)) => {
+            Some(say!(
+                language,
+                "new code {time}, again {other}: {comparison}",
+                time = time,
+                other = against,
+                comparison = format_factor(cost, language)
+            ))
+        }
+        Operation::Sync => match find_durability(facts, here.costs)? {
+            Durability::Nothing | Durability::NoLonger => {
+                Some(language.word("an fsync here reaches no disk").to_owned())
+            }
+            Durability::ReachesSomething => (cost.ns.low > LONG_SYNC_NS)
+                .then(|| say!(language, "fsync here {time}, write {other}", time = time, other = against)),
+        },
+        _ => None,
+    }
+}
+
+/// Lists the kinds of operations of which none is slower than it may be without any layer; None where some are.
+fn describe_usual(costs: &[Cost], language: Language) -> Option<String> {
+    let is_fault = |operation| matches!(operation, Operation::PageFault | Operation::Priced("file-page"));
+    let is_start = |operation| matches!(operation, Operation::Priced("fork" | "exec" | "thread"));
+    let is_usual = |belongs: &dyn Fn(Operation) -> bool| {
+        let mut of_kind = costs.iter().filter(|cost| belongs(cost.operation)).peekable();
+        of_kind.peek().is_some() && of_kind.all(|cost| cost.untold == Some(Reason::NotSlower))
+    };
+    let kinds = [
+        (is_usual(&Operation::is_call), language.word("calls")),
+        (is_usual(&is_fault), language.word("page faults")),
+        (is_usual(&is_start), language.word("starts")),
+    ];
+    let usual = kinds.into_iter().filter(|(is_so, _)| *is_so);
+    let usual: Vec<String> = usual.map(|(_, name)| name.to_owned()).collect();
+    let kinds = language.join_with_and(&usual);
+    let times = costs.iter().filter(|cost| {
+        matches!(cost.operation, Operation::SystemCall | Operation::PageFault)
+            && cost.untold == Some(Reason::NotSlower)
+    });
+    let times: Vec<String> = times
+        .map(|cost| format!("{} {}", name_operation(cost.operation, language), format_middle(cost.ns)))
+        .collect();
+    let times = times.join(language.word(", "));
+    (!usual.is_empty()).then(|| {
+        say!(
+            language,
+            "{kinds}: none slower than on any Linux that we know ({times})",
+            kinds = kinds,
+            times = times
+        )
+    })
+}
+
+/// Describes what was not told, with the leading reason: costs, steps without an answer, and things that cannot be seen.
+pub fn describe_untold(here: &Here<'_>, language: Language) -> Vec<String> {
+    let reasons = [Reason::Stolen, Reason::Busy, Reason::OneProcessor, Reason::BothSlow, Reason::TooWide];
+    let facts = &here.surroundings.facts;
+    let is_untold = |cost: &&Cost| {
+        !is_of_new(cost.operation) && !is_told(cost, here.costs, facts) && cost.untold.is_some()
+    };
+    let untold: Vec<&Cost> =
+        here.costs.iter().filter(is_untold).filter(|cost| cost.untold != Some(Reason::NotSlower)).collect();
+    let leading = reasons.into_iter().find(|reason| untold.iter().any(|cost| cost.untold == Some(*reason)));
+    let costs = leading.map(|reason| {
+        let of_it = untold.iter().filter(|cost| cost.untold == Some(reason)).take(MOST_NAMED);
+        let mut names: Vec<String> = of_it.map(|cost| name_operation(cost.operation, language)).collect();
+        let more = untold.len() - names.len();
+        names.extend((more > 0).then(|| say!(language, "{count} more", count = more)));
+        format!("{} ({})", names.join(language.word(", ")), language.translate_text(reason.describe()))
+    });
+    let lost: Vec<&str> = here.surroundings.lost.iter().map(|lost| lost.step).collect();
+    let lost = (!lost.is_empty()).then(|| say!(language, "no answer: {steps}", steps = lost.join(", ")));
+    let hidden = here.found.hidden.first().map(|text| language.translate_text(text));
+    [costs, lost, hidden].into_iter().flatten().collect()
+}
+
+fn format_middle(time: Estimate) -> String {
+    Figure::without_interval(time.middle, Unit::Nanoseconds).to_text()
+}
