@@ -73,6 +73,8 @@ keys! {
     SECCOMP_BY_CALL: "seccomp.by_call", SECCOMP_FILTERS: "seccomp.filters", SECCOMP_MODE: "seccomp.mode",
     SECCOMP_LISTENER: "seccomp.listener", SECCOMP_ROOM: "seccomp.room",
     SYSTEM_PROCESSES: "system.processes",
+    // Seconds since 1970.
+    TAKEN_AT: "taken.at",
     TRACER_NAME: "tracer.name",
     VARIABLES_SET: "variables", VARIABLES_CONTAINER: "variables.container",
     VDSO: "vdso", VDSO_RELEASE: "vdso.release",

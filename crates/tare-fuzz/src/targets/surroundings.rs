@@ -2,6 +2,7 @@
 
 use tare_analysis::here::changes::choose_changes;
 use tare_analysis::here::costs::compute_costs;
+use tare_analysis::here::costs::pair::pair_with;
 use tare_analysis::here::limits::read_limits;
 use tare_analysis::here::recognise_layers;
 use tare_data::facts::{Facts, Surroundings};
@@ -66,6 +67,7 @@ fn run(input: &[u8]) -> Result<String, String> {
     let limits = read_limits(&facts);
     let costs = compute_costs(&facts, &found);
     let changes = choose_changes(&facts, &found, &limits, &costs);
+    let pair = pair_with(&facts, &facts);
     let surroundings = Surroundings { facts, lost: Vec::new(), took_ms: 1 };
     let here = Here {
         surroundings: &surroundings,
@@ -73,6 +75,7 @@ fn run(input: &[u8]) -> Result<String, String> {
         limits: &limits,
         costs: &costs,
         changes: &changes,
+        pair: Some(&pair),
         command: None,
     };
     let text = render_here_terminal(&here, false, WIDTH, Language::English);

@@ -8,86 +8,54 @@ use tare_data::facts::Facts;
 use tare_data::facts::keys::PLACE_OWN_TYPE;
 use tare_data::unit::Unit;
 
-use crate::language::{Language, say};
-use crate::number::scale_of;
+use crate::language::{Language, message, say};
+use crate::number::{Figure, scale_of};
 use crate::text::clean_text;
 use crate::words::Said;
 
 /// Smallest value that is written without decimals.
 const WITHOUT_DECIMALS: f64 = 10.0;
 
-/// Describes a cost, without the heading.
-pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Language) -> String {
-    let time = format_time(cost.ns);
-    let other = cost.against.map(format_time).unwrap_or_default();
-    let comparison = describe_comparison(cost, language);
-    match cost.operation {
-        Operation::SystemCall | Operation::PageFault | Operation::Priced(_) => {
-            let name = name_operation(cost.operation, language);
-            format!("{name} {time}: {comparison}")
-        }
-        Operation::SteadyCpu => {
-            say!(language, "CPU used for long, against at first: {comparison}", comparison = comparison)
-        }
-        Operation::NewCode => say!(
-            language,
-            "new code {time}, again {other}: {comparison}",
-            time = time,
-            other = other,
-            comparison = comparison
-        ),
-        Operation::Clock => describe_clock(&time, &other, all, language),
-        Operation::Name if cost.against.is_none() => {
-            say!(language, "name here {time}", time = time)
-        }
-        Operation::Name => {
-            let place = clean_text(facts.get(PLACE_OWN_TYPE).unwrap_or("?"));
-            say!(
-                language,
-                "name here {time}, on {place} {other}: {comparison}",
-                time = time,
-                place = place,
-                other = other,
-                comparison = comparison
-            )
-        }
-        Operation::NewName => say!(
-            language,
-            "new name here {time}, again {other}: {comparison}",
-            time = time,
-            other = other,
-            comparison = comparison
-        ),
-        Operation::Sync => {
-            let reach = match find_durability(facts, all) {
-                Some(Durability::ReachesSomething) => language.word("reaches something"),
-                Some(Durability::Nothing | Durability::NoLonger) => language.word("reaches no disk"),
-                None => language.word("the times vary too much"),
-            };
-            say!(
-                language,
-                "fsync here {time}, write {other}: {reach}",
-                time = time,
-                other = other,
-                reach = reach
-            )
-        }
-    }
+/// Form of a time and its comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Times without intervals.
+    Short,
+    Wide,
+    /// Wide, and over another place.
+    Paired,
 }
 
-fn describe_clock(time: &str, other: &str, all: &[Cost], language: Language) -> String {
-    let answer = match has_fast_clock(all) {
-        Some(true) => language.word("without a call"),
-        Some(false) => language.word("no vDSO works here"),
-        None => language.word("the times vary too much"),
+/// Describes a cost, without the heading.
+pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, form: Form, language: Language) -> String {
+    let format = if form == Form::Short { format_middle } else { format_time };
+    let (name, time) = (name_operation(cost.operation, language), format(cost.ns));
+    let comparison = match (form, cost.operation) {
+        (Form::Short | Form::Wide, Operation::Clock) => language.word(match has_fast_clock(all) {
+            Some(true) => message!("without a call"),
+            Some(false) => message!("no vDSO works here"),
+            None => message!("the times vary too much"),
+        }),
+        (Form::Short | Form::Wide, Operation::Sync) => language.word(match find_durability(facts, all) {
+            Some(Durability::ReachesSomething) => message!("reaches something"),
+            Some(Durability::Nothing | Durability::NoLonger) => message!("reaches no disk"),
+            None => message!("the times vary too much"),
+        }),
+        (Form::Short, _) if cost.untold.is_none() => &format_factor(cost, language),
+        _ => &describe_comparison(cost, language),
     };
-    say!(
-        language,
-        "the clock {time}, by a call {other}: {answer}",
-        time = time,
-        other = other,
-        answer = answer
-    )
+    let Some(other) = cost.against.map(format) else { return format!("{name} {time}: {comparison}") };
+    let place = clean_text(facts.get(PLACE_OWN_TYPE).unwrap_or("?"));
+    let than = match cost.operation {
+        _ if form == Form::Paired => language.word("there").to_owned(),
+        Operation::Clock => language.word("by a call").to_owned(),
+        Operation::Name => say!(language, "on {place}", place = place),
+        Operation::Sync => language.word("a write").to_owned(),
+        Operation::SteadyCpu => language.word("at first").to_owned(),
+        _ => language.word("again").to_owned(),
+    };
+    let joint = language.word(", ");
+    format!("{name} {time}{joint}{than} {other}: {comparison}")
 }
 
 /// Describes the answer, by the one table of words.
@@ -144,6 +112,11 @@ pub fn name_operation(operation: Operation, language: Language) -> String {
         Operation::NewCode => language.word("new code").to_owned(),
         Operation::Priced(name) => name.to_owned(),
     }
+}
+
+/// Formats a time without its interval.
+pub fn format_middle(time: Estimate) -> String {
+    Figure::without_interval(time.middle, Unit::Nanoseconds).to_text()
 }
 
 /// Formats a time with its interval in one unit: `290 µs [286, 295]`.

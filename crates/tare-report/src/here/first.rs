@@ -1,20 +1,16 @@
 //! The first screen: where, what it costs in at most three lines, one thing to change, and what was not told.
 
 use tare_analysis::findings::Kind;
-use tare_analysis::here::costs::{
-    Cost, Durability, Estimate, Operation, Reason, find_durability, has_fast_clock,
-};
-use tare_analysis::here::layers::{Class, Confidence};
+use tare_analysis::here::costs::pair::Pair;
+use tare_analysis::here::costs::{Cost, Durability, Operation, Reason, find_durability, has_fast_clock};
+use tare_analysis::here::layers::{Class, Confidence, Layer};
 use tare_analysis::here::limits::{is_stolen, is_throttled};
-use tare_data::facts::keys::PLACE_OWN_TYPE;
-use tare_data::unit::Unit;
 
 use super::Here;
-use super::costs::{format_factor, is_of_new, is_told, name_operation};
+use super::costs::{Form, describe_cost, format_factor, format_middle, is_of_new, is_told, name_operation};
 use super::words::{join_layers, name_layer, number};
 use crate::language::{Language, say};
-use crate::number::Figure;
-use crate::text::{clean_text, count_columns};
+use crate::text::count_columns;
 
 /// Lines of costs.
 const MOST_LINES: usize = 3;
@@ -46,14 +42,14 @@ pub fn describe_place(here: &Here<'_>, system: &str, language: Language) -> Stri
 }
 
 fn describe_user(here: &Here<'_>, language: Language) -> String {
-    match here.found.user.map(|user| (user.number, user.outside)) {
-        Some((0, None)) => language.word("root").to_owned(),
-        Some((0, Some(outside))) => say!(language, "root (user {outside} outside)", outside = outside),
-        Some((number, None)) => say!(language, "user {number}", number = number),
-        Some((number, Some(outside))) => {
-            say!(language, "user {number} ({outside} outside)", number = number, outside = outside)
-        }
-        None => language.word("an unknown user").to_owned(),
+    let Some(user) = here.found.user else { return language.word("an unknown user").to_owned() };
+    let name = match user.number {
+        0 => language.word("root").to_owned(),
+        number => say!(language, "user {number}", number = number),
+    };
+    match user.outside {
+        Some(outside) => say!(language, "{name} (user {outside} outside)", name = name, outside = outside),
+        None => name,
     }
 }
 
@@ -74,9 +70,19 @@ pub fn count_filters(here: &Here<'_>, language: Language) -> Vec<String> {
 /// Lists the costs that are decided, the most telling first, in as many lines as are shown.
 pub fn list_main_costs(here: &Here<'_>, width: usize, language: Language) -> Vec<String> {
     let mut all = list_standstills(here, language);
-    all.extend(describe_slower(here.costs, language));
-    all.extend(here.costs.iter().filter_map(|cost| describe_contrast(cost, here, language)));
-    all.extend(describe_usual(here.costs, language));
+    match here.pair {
+        Some(pair) => {
+            all.extend(describe_slower(&pair.costs, true, language));
+            all.extend(list_alike(pair, language));
+        }
+        None => {
+            all.extend(describe_slower(here.costs, false, language));
+            let telling = here.costs.iter().filter(|cost| is_telling(cost, here));
+            let facts = &here.surroundings.facts;
+            all.extend(telling.map(|cost| describe_cost(cost, here.costs, facts, Form::Short, language)));
+            all.extend(describe_usual(here.costs, language));
+        }
+    }
     let mut left = MOST_LINES;
     let mut is_first = true;
     all.retain(|text| {
@@ -116,12 +122,14 @@ fn percent(share: f64) -> String {
 }
 
 /// Lists operations that are slower than on the slowest Linux that we know, the first with its time; None where none is.
-fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
-    let is_priced = |cost: &&Cost| {
-        matches!(cost.operation, Operation::SystemCall | Operation::PageFault | Operation::Priced(_))
+fn describe_slower(costs: &[Cost], is_pair: bool, language: Language) -> Option<String> {
+    // A contrast has its own words, unless it is one with another place.
+    let is_slower = |cost: &&Cost| match cost.answer.kind() {
+        Kind::AtLeast => cost.against.is_none(),
+        Kind::Slower => cost.against.is_some() && is_pair,
+        _ => false,
     };
-    let is_slower = |cost: &&Cost| cost.untold.is_none() && cost.answer.kind() == Kind::AtLeast;
-    let mut slower: Vec<&Cost> = costs.iter().filter(is_priced).filter(is_slower).collect();
+    let mut slower: Vec<&Cost> = costs.iter().filter(is_slower).collect();
     let low = |cost: &Cost| cost.factor.map_or(0.0, |factor| factor.ends(f64::from)[0]);
     slower.sort_by(|one, other| {
         let is_call = |cost: &Cost| cost.operation != Operation::SystemCall;
@@ -130,14 +138,16 @@ fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
     let first = slower.first()?;
     let name = name_operation(first.operation, language);
     let time = format_middle(first.ns);
-    let times = format_factor(first, language);
-    let mut text = say!(
-        language,
-        "{name} {time}: {times} what the slowest known Linux takes",
-        name = name,
-        time = time,
-        times = times
-    );
+    let factor = format_factor(first, language);
+    let mut text = match first.against.map(format_middle) {
+        Some(other) => {
+            format!("{name} {time}{}{} {other}: {factor}", language.word(", "), language.word("there"))
+        }
+        None => {
+            let times = say!(language, "{times} what the slowest known Linux takes", times = factor);
+            format!("{name} {time}: {times}")
+        }
+    };
     let named = slower.iter().skip(1).take(MOST_NAMED);
     for cost in named {
         let name = name_operation(cost.operation, language);
@@ -149,45 +159,47 @@ fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
     Some(text)
 }
 
-/// Describes a contrast that tells of a layer.
-fn describe_contrast(cost: &Cost, here: &Here<'_>, language: Language) -> Option<String> {
-    let facts = &here.surroundings.facts;
-    let (time, against) = (format_middle(cost.ns), cost.against.map(format_middle)?);
-    let is_slower = cost.answer.kind().is_slower();
-    let is_emulated = |name: &str| ["qemu-user", "qemu-tcg", "translator", "rosetta", "fex"].contains(&name);
+/// Tells whether a contrast tells of a layer.
+fn is_telling(cost: &Cost, here: &Here<'_>) -> bool {
+    let is_emulated = |layer: &Layer| layer.class == Class::Translator || layer.name == "qemu-tcg";
     match cost.operation {
-        Operation::Name if is_slower => {
-            let place = clean_text(facts.get(PLACE_OWN_TYPE).unwrap_or("?"));
-            Some(say!(
-                language,
-                "name here {time}, on {place} {other}: {comparison}",
-                time = time,
-                place = place,
-                other = against,
-                comparison = format_factor(cost, language)
-            ))
-        }
-        Operation::Clock if has_fast_clock(here.costs) == Some(false) => {
-            Some(say!(language, "the clock takes a call: {time}", time = time))
-        }
-        Operation::NewCode if is_slower && here.found.layers.iter().any(|layer| is_emulated(layer.name)) => {
-            Some(say!(
-                language,
-                "new code {time}, again {other}: {comparison}",
-                time = time,
-                other = against,
-                comparison = format_factor(cost, language)
-            ))
-        }
-        Operation::Sync => match find_durability(facts, here.costs)? {
-            Durability::Nothing | Durability::NoLonger => {
-                Some(language.word("an fsync here reaches no disk").to_owned())
-            }
-            Durability::ReachesSomething => (cost.ns.low > LONG_SYNC_NS)
-                .then(|| say!(language, "fsync here {time}, write {other}", time = time, other = against)),
+        Operation::Name => cost.answer.kind().is_slower(),
+        Operation::Clock => has_fast_clock(here.costs) == Some(false),
+        Operation::NewCode => cost.answer.kind().is_slower() && here.found.layers.iter().any(is_emulated),
+        Operation::Sync => match find_durability(&here.surroundings.facts, here.costs) {
+            Some(Durability::Nothing | Durability::NoLonger) => true,
+            Some(Durability::ReachesSomething) => cost.ns.low > LONG_SYNC_NS,
+            None => false,
         },
-        _ => None,
+        _ => false,
     }
+}
+
+/// Lists what takes as long as in the other place, or less.
+fn list_alike(pair: &Pair, language: Language) -> Vec<String> {
+    let list = |kind: Kind| -> Vec<String> {
+        let alike = pair.costs.iter().filter(|cost| cost.untold.is_none() && cost.answer.kind() == kind);
+        alike.map(|cost| name_operation(cost.operation, language)).collect()
+    };
+    let (same, faster) = (list(Kind::Same), list(Kind::Faster));
+    let joint = language.word(", ");
+    let same = (!same.is_empty()).then(|| say!(language, "same as there: {names}", names = same.join(joint)));
+    let faster = (!faster.is_empty())
+        .then(|| say!(language, "faster than there: {names}", names = faster.join(joint)));
+    [same, faster].into_iter().flatten().collect()
+}
+
+/// Describes the other place by what its numbers say.
+pub fn describe_pair(pair: &Pair, language: Language) -> String {
+    let apart = match pair.apart_s {
+        Some(seconds) => say!(language, "{count} min before", count = seconds.div_ceil(60)),
+        None => language.word("at an unknown time").to_owned(),
+    };
+    let processor = match pair.is_same_processor {
+        true => language.word("on such a processor"),
+        false => language.word("on another processor, whose share in the factors is unknown"),
+    };
+    say!(language, "another tare here, {apart}, {processor}", apart = apart, processor = processor)
 }
 
 /// Lists the kinds of operations of which none is slower than it may be without any layer; None where some are.
@@ -231,8 +243,9 @@ pub fn describe_untold(here: &Here<'_>, language: Language) -> Vec<String> {
     let is_untold = |cost: &&Cost| {
         !is_of_new(cost.operation) && !is_told(cost, here.costs, facts) && cost.untold.is_some()
     };
+    let costs = here.pair.map_or(here.costs, |pair| &pair.costs);
     let untold: Vec<&Cost> =
-        here.costs.iter().filter(is_untold).filter(|cost| cost.untold != Some(Reason::NotSlower)).collect();
+        costs.iter().filter(is_untold).filter(|cost| cost.untold != Some(Reason::NotSlower)).collect();
     let leading = reasons.into_iter().find(|reason| untold.iter().any(|cost| cost.untold == Some(*reason)));
     let costs = leading.map(|reason| {
         let of_it = untold.iter().filter(|cost| cost.untold == Some(reason)).take(MOST_NAMED);
@@ -245,8 +258,4 @@ pub fn describe_untold(here: &Here<'_>, language: Language) -> Vec<String> {
     let lost = (!lost.is_empty()).then(|| say!(language, "no answer: {steps}", steps = lost.join(", ")));
     let hidden = here.found.hidden.first().map(|text| language.translate_text(text));
     [costs, lost, hidden].into_iter().flatten().collect()
-}
-
-fn format_middle(time: Estimate) -> String {
-    Figure::without_interval(time.middle, Unit::Nanoseconds).to_text()
 }

@@ -1,6 +1,8 @@
 //! The document for programs; `docs/reference/here.schema.json` describes it.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
+use tare_data::facts::Facts;
 use tare_data::facts::keys::LIMIT_FILES;
 
 use tare_analysis::here::changes::Change;
@@ -21,6 +23,30 @@ use crate::text::json::render_pretty_json;
 pub const SCHEMA: &str = "tare-here";
 /// Version of the format. Fields may be added under the same version.
 pub const VERSION: u32 = 2;
+
+/// Document of another place, as far as it is compared.
+#[derive(Deserialize)]
+pub struct Earlier {
+    schema: String,
+    version: u32,
+    pub facts: Facts,
+}
+
+/// Parses a document of another place. It may have been written by anybody: nothing of it but numbers is shown.
+pub fn parse_here_json(text: &[u8]) -> Result<Earlier, String> {
+    let earlier: Earlier =
+        serde_json::from_slice(text).map_err(|_| "tare here wrote no such document".to_owned())?;
+    match () {
+        () if earlier.schema != SCHEMA => Err("tare here wrote no such document".to_owned()),
+        () if earlier.version != VERSION => {
+            Err(format!("it has version {} of its format, and this program reads {VERSION}", earlier.version))
+        }
+        () if !earlier.facts.0.keys().any(|key| key.starts_with("price.")) => {
+            Err("it has no times".to_owned())
+        }
+        () => Ok(earlier),
+    }
+}
 
 /// Renders everything that is known as one document.
 pub fn render_here_json(here: &Here<'_>) -> String {
@@ -56,6 +82,11 @@ pub fn render_here_json(here: &Here<'_>) -> String {
         "limits": limits(here),
         "places": places(here),
         "costs": here.costs.iter().map(cost).collect::<Vec<_>>(),
+        "against": here.pair.map(|pair| json!({
+            "apart_s": pair.apart_s,
+            "same_processor": pair.is_same_processor,
+            "costs": pair.costs.iter().map(cost).collect::<Vec<_>>(),
+        })),
         "change": here.changes.iter().map(change).collect::<Vec<_>>(),
         "command": here.command.map(|(ran, split)| command(ran, split)),
         "facts": here.surroundings.facts,
@@ -166,4 +197,27 @@ fn command(ran: &RanTwice, split: &Split) -> Value {
 
 fn change(change: &Change) -> Value {
     json!({ "what": describe_change(change, Language::English) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_of_others_are_read_or_refused_in_words() {
+        let document = |schema: &str, version: u32, facts: &str| {
+            format!(r#"{{"schema":"{schema}","version":{version},"facts":{facts},"more":[1]}}"#)
+        };
+        let times = r#"{"price.getppid":"1 2 3"}"#;
+        assert!(parse_here_json(document(SCHEMA, VERSION, times).as_bytes()).is_ok());
+        let refused = |text: &str| parse_here_json(text.as_bytes()).err().unwrap();
+        for lies in
+            ["", "{}", "[1]", "null", "\u{0}", &"[".repeat(100_000), &document(SCHEMA, VERSION, "[1]")]
+        {
+            assert_eq!(refused(lies), "tare here wrote no such document");
+        }
+        assert_eq!(refused(&document("other", VERSION, times)), "tare here wrote no such document");
+        assert!(refused(&document(SCHEMA, VERSION + 1, times)).contains("version 3"));
+        assert_eq!(refused(&document(SCHEMA, VERSION, "{}")), "it has no times");
+    }
 }

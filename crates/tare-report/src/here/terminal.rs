@@ -3,12 +3,13 @@
 use std::fmt::Write;
 use tare_data::facts::keys::{CPUID_BRAND, CPUINFO_MODEL, KERNEL_NAME, KERNEL_RELEASE, VDSO_RELEASE};
 
+use tare_analysis::here::costs::Cost;
 use tare_analysis::here::layers::Layer;
 
 use super::Here;
 use super::command::describe_command;
-use super::costs::describe_cost;
-use super::first::{count_filters, describe_place, describe_untold, list_main_costs};
+use super::costs::{Form, describe_cost};
+use super::first::{count_filters, describe_pair, describe_place, describe_untold, list_main_costs};
 use super::words::{describe_change, describe_limits, name_product};
 use crate::language::{Language, say};
 use crate::text::{clean_text, wrap_paragraph};
@@ -37,17 +38,19 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
             blocks.push(Block { heading, text: texts.join(joint), rank });
         }
     };
-    let costs = match wide {
-        true => {
-            add(language.word("system"), &[system], 0);
-            let facts = &here.surroundings.facts;
-            let costs = here.costs.iter();
-            costs.map(|cost| describe_cost(cost, here.costs, facts, language)).collect()
-        }
-        false => list_main_costs(here, width.saturating_sub(HEADING), language),
-    };
-    for text in costs {
-        add(language.word("costs"), &[text], 0);
+    let describe =
+        |cost: &Cost, form| describe_cost(cost, here.costs, &here.surroundings.facts, form, language);
+    if wide {
+        add(language.word("system"), &[system], 0);
+        here.costs.iter().for_each(|cost| add(language.word("costs"), &[describe(cost, Form::Wide)], 0));
+    } else {
+        let costs = list_main_costs(here, width.saturating_sub(HEADING), language);
+        costs.into_iter().for_each(|text| add(language.word("costs"), &[text], 0));
+    }
+    if let Some(pair) = here.pair {
+        add(language.word("against"), &[describe_pair(pair, language)], 1);
+        let costs = pair.costs.iter().filter(|_| wide);
+        costs.for_each(|cost| add(language.word("against"), &[describe(cost, Form::Paired)], 1));
     }
     if let Some((ran, split)) = here.command {
         for text in describe_command(ran, split, language) {

@@ -75,6 +75,7 @@ fn screen(own: &[&str], more: &[(&str, &str)], times: &[(&str, &str)]) -> String
         limits: &limits,
         costs: &costs,
         changes: &changes,
+        pair: None,
         command: None,
     };
     let text = render_here_terminal(&here, false, WIDTH, Language::English);

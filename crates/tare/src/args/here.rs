@@ -1,5 +1,7 @@
 //! Arguments of `tare here`.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use tare_analysis::here::costs::Operation;
 
@@ -14,6 +16,8 @@ use tare_analysis::here::costs::Operation;
   tare here --only where             name layers and limits, and time nothing
   tare here --thorough               take ten seconds for narrower intervals
   tare here --json | jq .where       use the result in a program
+  tare here --save here.json         outside, and then inside:
+  tare here --against here.json      compare the times of both
   tare here --fail-if in:gvisor      exit with 6 inside gVisor
   tare here --fail-if slower:calls   exit with 6 if a system call is slower than on any known Linux
   tare here --fail-if fsync:none     exit with 6 if an fsync in this folder reaches no disk
@@ -38,6 +42,13 @@ pub struct Here {
     /// CPU time; with fsync:none where an fsync reaches no disk (repeatable).
     #[arg(long, value_name = "CONDITION", value_parser = parse_condition)]
     pub fail_if: Vec<Condition>,
+    /// Write the result as JSON into a file, for --against in another place of this machine.
+    #[arg(long, value_name = "FILE", conflicts_with = "only")]
+    pub save: Option<PathBuf>,
+    /// Compare the times with those of a file that --save wrote in another place, best within the hour: factors, and what
+    /// is the same.
+    #[arg(long, value_name = "FILE", conflicts_with = "only")]
+    pub against: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

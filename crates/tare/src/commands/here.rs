@@ -1,12 +1,16 @@
 //! `tare here`: names the layers around this process from inside, its limits, and what to change.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
-use std::path::PathBuf;
-use tare_data::facts::keys::KERNEL_NAME;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tare_data::facts::keys::{KERNEL_NAME, TAKEN_AT};
 
 use tare_analysis::here::changes::choose_changes;
 use tare_analysis::here::command::split_time;
+use tare_analysis::here::costs::pair::pair_with;
 use tare_analysis::here::costs::{Durability, compute_costs, find_durability};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{is_stolen, read_limits};
@@ -14,22 +18,28 @@ use tare_analysis::here::recognise_layers;
 use tare_data::session::demand::RanTwice;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
-use tare_report::here::{Here, render_here_json, render_here_terminal};
+use tare_report::here::{Earlier, Here, parse_here_json, render_here_json, render_here_terminal};
 use tare_report::text::plain_line;
 
 use crate::args;
 use crate::args::here::{Condition, Part};
 use crate::command_error::CommandError;
 use crate::exit::Exit;
+use crate::outputs::write_file;
 use crate::platform::list_variables;
 use crate::{paths, ui};
 
 /// Time after which no further step begins, in ms: tidying and printing have the rest of three seconds, or of ten.
 const LONGEST_MS: u64 = 2_300;
 const LONGEST_THOROUGH_MS: u64 = 8_500;
+/// Bytes of a document of another place: a thorough one has some dozens of KiB.
+const MOST_BYTES: u64 = 1 << 20;
 
 pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
-    let (surroundings, left) = collect_surroundings(&want_answer(args));
+    let earlier = args.against.as_deref().map(read_earlier).transpose()?;
+    let (mut surroundings, left) = collect_surroundings(&want_answer(args));
+    let taken_at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    surroundings.facts.add_fact(TAKEN_AT, taken_at.to_string());
     let found = recognise_layers(&surroundings.facts);
     let limits = read_limits(&surroundings.facts);
     let costs = compute_costs(&surroundings.facts, &found);
@@ -39,14 +49,19 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         words => Some(run_command(words, args.yes)?),
     };
     let split = ran.as_ref().map(|ran| split_time(ran, &costs));
+    let pair = earlier.as_ref().map(|earlier| pair_with(&surroundings.facts, &earlier.facts));
     let here = Here {
         surroundings: &surroundings,
         found: &found,
         limits: &limits,
         costs: &costs,
         changes: &changes,
+        pair: pair.as_ref(),
         command: ran.as_ref().zip(split.as_ref()),
     };
+    if let Some(file) = &args.save {
+        write_file(file, render_here_json(&here).as_bytes())?;
+    }
     ui::print_text(
         &match args.json {
             true => render_here_json(&here),
@@ -63,6 +78,7 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     let is_met = |condition: &Condition| match condition {
         Condition::In(name) => is_told(name),
         Condition::Slower(of) => {
+            let costs = pair.as_ref().map_or(&costs, |pair| &pair.costs);
             costs.iter().any(|cost| of.includes(cost.operation) && cost.answer.kind().is_slower())
         }
         Condition::Steal => is_stolen(&limits),
@@ -79,18 +95,38 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     })
 }
 
+/// Reads the document of another place, which may be of anybody.
+fn read_earlier(file: &Path) -> Result<Earlier, LabError> {
+    let mut bytes = Vec::new();
+    let read = std::fs::metadata(file).and_then(|about| match about.is_file() {
+        true => File::open(file)?.take(MOST_BYTES + 1).read_to_end(&mut bytes),
+        false => Err(std::io::Error::other("it is not a file")),
+    });
+    read.map_err(|e| LabError::storage_error("read", file)(e))?;
+    let parsed = match bytes.len() as u64 > MOST_BYTES {
+        true => Err("it is too long for a document of tare here".to_owned()),
+        false => parse_here_json(&bytes),
+    };
+    parsed.map_err(|reason| {
+        LabError::usage_error(format!("{}: {reason}", file.display()))
+            .with_hint("tare here --save here.json, in the other place, writes one")
+    })
+}
+
 fn want_answer(args: &args::Here) -> Wanted {
-    let extent = match (args.only, args.thorough) {
-        (Some(Part::Where), _) => Extent::Where,
-        (None, true) => Extent::Thorough,
-        (None, false) => Extent::Usual,
+    // A pair rests on times of two processes, each of which has states that last: it takes as many as fit.
+    let is_pair = args.save.is_some() || args.against.is_some();
+    let extent = match args.only {
+        Some(Part::Where) => Extent::Where,
+        None if args.thorough || is_pair => Extent::Thorough,
+        None => Extent::Usual,
     };
     Wanted {
         extent,
         variables: list_variables(),
         places: list_places(),
         references: list_references(),
-        longest_ms: if extent == Extent::Thorough { LONGEST_THOROUGH_MS } else { LONGEST_MS },
+        longest_ms: if args.thorough { LONGEST_THOROUGH_MS } else { LONGEST_MS },
     }
 }
 

@@ -8,6 +8,8 @@ use super::signs::View;
 use crate::statistics::sign_test::compute_median_interval;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 
+/// Blocks of a time that are read: a thorough answer has some dozens, and a document of another place may lie.
+const MOST_BLOCKS: usize = 1_000;
 /// Chance with which an interval misses the median.
 const LEVEL: f64 = 0.05;
 
@@ -27,7 +29,8 @@ impl Estimate {
 
 /// Estimates the median of a time's blocks; None where they are too few for an interval.
 pub fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
-    let blocks: Vec<f64> = view.text(key).split(' ').filter_map(|block| block.parse().ok()).collect();
+    let blocks: Vec<f64> =
+        view.text(key).split(' ').take(MOST_BLOCKS).filter_map(|block| block.parse().ok()).collect();
     let sorted = sort_values(&blocks.into_iter().filter(|ns: &f64| ns.is_finite()).collect::<Vec<_>>());
     if sorted.is_empty() {
         return None;

@@ -27,16 +27,44 @@ fn document(output: &Output) -> Value {
 
 #[test]
 fn the_document_is_as_its_schema_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("here.json");
+    let saved = here(&["--save", file.to_str().unwrap()]);
+    assert!(saved.status.success() && !saved.stdout.is_empty(), "{saved:?}");
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let schema = std::fs::read_to_string(root.join("docs/reference/here.schema.json")).unwrap();
     let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
     compiler.add_resource("file:///here.schema.json", serde_json::from_str(&schema).unwrap()).unwrap();
     let index = compiler.compile("file:///here.schema.json", &mut schemas).unwrap();
-    let output = here(&["--json"]);
+    let output = here(&["--json", "--against", file.to_str().unwrap()]);
     assert!(output.status.success(), "{output:?}");
     let found = document(&output);
     schemas.validate(&found, index).unwrap_or_else(|e| panic!("{e:#}"));
+    let pair = &found["against"];
+    assert!(pair["same_processor"] == true && pair["apart_s"].as_u64().is_some_and(|s| s < 600), "{pair}");
+    let operations = pair["costs"].as_array().unwrap().iter().map(|cost| cost["operation"].as_str());
+    assert!(operations.clone().any(|name| name == Some("system_call")), "{pair}");
     assert!(found["facts"]["kernel.release"].is_string());
+}
+
+#[test]
+fn a_file_that_is_no_document_is_refused_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("here.json");
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
+    let refused = |file: &std::path::Path| {
+        let output = here(&["--against", file.to_str().unwrap()]);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for lies in [&b"{}"[..], b"\xff", &[b'['; 2 << 20]] {
+        std::fs::write(&file, lies).unwrap();
+        assert!(refused(&file).contains("document"));
+    }
+    assert!(refused(&pipe).contains("it is not a file"));
+    assert!(refused(&folder.path().join("none")).contains("cannot read"));
 }
 
 #[test]

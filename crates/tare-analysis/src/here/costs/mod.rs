@@ -1,6 +1,8 @@
 //! Costs: times that were measured here, each next to another of here that it should be like, or to what it takes at most on any Linux
 //! that we know.
 
+pub mod pair;
+
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
     COST_CLOCK, COST_CLOCK_CALL, COST_KNOWN_CODE, COST_NEW_CODE, COST_SYNC_WORK, COST_WRITE_WORK,
@@ -32,7 +34,7 @@ const FAST_CLOCK: f64 = 0.67;
 /// Share of the processors' time that a hypervisor may give to others while prices are measured.
 pub(super) const MOST_STOLEN: f64 = 0.2;
 /// Share of it that other programs may use: a process that another one wakes waits for a processor where they use more.
-const MOST_OF_OTHERS: f64 = 0.2;
+pub(super) const MOST_OF_OTHERS: f64 = 0.2;
 /// Time of a processor in which its slowness is expressed, in ns.
 const MILLISECOND_NS: f64 = 1_000_000.0;
 
@@ -88,7 +90,7 @@ pub struct Cost {
 
 impl Cost {
     /// Gives the same cost without an answer.
-    fn without_answer(self, reason: Reason) -> Cost {
+    pub(super) fn without_answer(self, reason: Reason) -> Cost {
         let unknown = Answer::from_verdict(Verdict::Inconclusive, Interval::UNKNOWN, MARGIN);
         Cost { answer: unknown, untold: Some(reason), ..self }
     }
@@ -172,12 +174,17 @@ fn is_name_slow(view: View<'_>, cycle_ns: Option<f64>) -> bool {
 }
 
 /// Divides two estimates: the ends of the quotient are the farthest that both allow.
-fn divide(one: Estimate, other: Estimate) -> Option<Interval> {
+pub(super) fn divide(one: Estimate, other: Estimate) -> Option<Interval> {
     (other.low > 0.0).then(|| Interval::new(one.low / other.high, one.high / other.low))
 }
 
 /// Judges a time by its factor.
-fn judge(operation: Operation, ns: Estimate, against: Option<Estimate>, factor: Option<Interval>) -> Cost {
+pub(super) fn judge(
+    operation: Operation,
+    ns: Estimate,
+    against: Option<Estimate>,
+    factor: Option<Interval>,
+) -> Cost {
     let interval = factor.unwrap_or(Interval::UNKNOWN);
     let verdict = decide_verdict(interval.logarithms(), Margin::from_planned(libm::log(MARGIN)));
     let answer = Answer::from_verdict(verdict, interval, MARGIN);
