@@ -1,7 +1,7 @@
 //! Changes that would save time or failures, the most telling first.
 
 use tare_data::facts::Facts;
-use tare_data::facts::keys::{CPUINFO_KIND, MARKS_SEEN, PLACE_OWN_TYPE, PROGRAM_MACHINE, VARIABLES_SET};
+use tare_data::facts::keys::{CPUINFO_KIND, MARKS_SEEN, PLACE_OWN_TYPE, PROGRAM_MACHINE};
 
 use super::Where;
 use super::costs::{Cost, Durability, MOST_STOLEN, Operation, find_durability, has_fast_clock};
@@ -15,8 +15,6 @@ const WORTH_MOVING_NS: f64 = 1_000.0;
 const LONG_SYNC_NS: f64 = 1_000_000.0;
 /// Largest number of changes that are named.
 const MOST_CHANGES: usize = 2;
-/// Variables of jobs, whose files are thrown away after them.
-const JOBS: [&str; 3] = ["CI", "GITHUB_ACTIONS", "GITLAB_CI"];
 /// Socket by which the engine of containers outside takes orders.
 const ENGINE_SOCKET: &str = "/var/run/docker.sock";
 
@@ -68,11 +66,7 @@ pub fn choose_changes(facts: &Facts, found: &Where, limits: &Limits, costs: &[Co
         move_work(view, costs),
         call_less(found, costs),
         limits.files.map(|files| Change::MoreFiles { files }),
-        sync_otherwise(
-            view,
-            costs,
-            is_boxed || view.text(VARIABLES_SET).split(' ').any(|name| JOBS.contains(&name)),
-        ),
+        sync_otherwise(view, costs, is_boxed || found.job.is_some()),
         has_socket.then_some(Change::SocketIsRoot),
     ];
     all.into_iter().flatten().take(MOST_CHANGES).collect()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use tare_data::facts::keys::{
     MARKS_CONTROL_GROUPS, MARKS_LABEL, MARKS_MANAGER, MARKS_SEEN, MOUNTS_SIGNS, PROCESS_ANCESTORS,
-    PROCESS_FIRST, VARIABLES_CONTAINER, VARIABLES_SET,
+    PROCESS_FIRST, ROOT_TYPE, VARIABLES_CONTAINER, VARIABLES_SET,
 };
 
 use super::layers::{Class, Confidence, Evidence, Layer};
@@ -52,8 +52,14 @@ pub(super) fn recognise_containers(
     };
     let mut engines = if can_be_boxed { name_engines(view, &own, other_kernel) } else { Vec::new() };
     // A mark that only may be an engine's does not explain namespaces.
-    if !other_kernel && engines.iter().all(|engine| engine.confidence == Confidence::Possible) {
+    // User-mode Linux numbers namespaces as any Linux does.
+    let is_linux = !other_kernel || seen.has_kernel("uml");
+    if is_linux && engines.iter().all(|engine| engine.confidence == Confidence::Possible) {
         engines.extend(recognise_unnamed(view, &own, namespaces));
+    }
+    let lxc = engines.iter_mut().find(|layer| layer.name == "lxc" && own.contains("user"));
+    if let Some(lxc) = lxc {
+        "unprivileged".clone_into(&mut lxc.variant);
     }
     if seen.has_kernel("wsl2") {
         // A distribution of WSL 2 has all namespaces but the network to itself.
@@ -131,13 +137,11 @@ const MARKS: [(&str, &str, &str, Strength, &str); 18] = [
     (PROCESS_FIRST, "(sd-stubinit)", "nspawn", Strength::Act, "process 1 is nspawn's"),
 ];
 /// Variables of engines: the fact and the word in it, the engine, and what it shows.
-const VARIABLES: [(&str, &str, &str, &str); 6] = [
+const VARIABLES: [(&str, &str, &str, &str); 4] = [
     (VARIABLES_CONTAINER, "podman", "podman", "the variable container says podman"),
     (VARIABLES_CONTAINER, "lxc", "lxc", "the variable container says lxc"),
     (VARIABLES_CONTAINER, "systemd-nspawn", "nspawn", "the variable container says systemd-nspawn"),
     (VARIABLES_SET, "KUBERNETES_SERVICE_HOST", "kubernetes", "a variable of pods is set"),
-    (VARIABLES_SET, "APPTAINER_", "apptainer", "variables of Apptainer are set"),
-    (VARIABLES_SET, "SINGULARITY_", "apptainer", "variables of Singularity are set"),
 ];
 
 fn list_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
@@ -169,6 +173,11 @@ fn list_sandbox_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
     let is_codex = is_around("codex-linux");
     let is_srt = has_variable("SANDBOX_RUNTIME") && (is_around("bwrap") || own.contains("mnt"));
     let is_flatpak = view.has_word(MARKS_SEEN, "/.flatpak-info");
+    // Variables are inherited, and images are copied: both together, with mounts of its own, are a name.
+    let is_apptainer = own.contains("mnt")
+        && view.has_word(MARKS_SEEN, "/.singularity.d")
+        && ["APPTAINER_", "SINGULARITY_"].iter().any(|begin| has_variable(begin));
+    let is_snap = own.contains("mnt") && has_variable("SNAP") && view.text(ROOT_TYPE) == "squashfs";
     let is_bare = is_around("bwrap") && !is_codex && !is_srt && !is_flatpak;
     let variables = |proves| view.evidence(VARIABLES_SET, proves);
     let in_namespaces = if own.contains("mnt") && own.contains("pid") { Name } else { Hint };
@@ -199,6 +208,13 @@ fn list_sandbox_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
             in_namespaces,
             view.evidence(VARIABLES_CONTAINER, "the variable container says firejail"),
         ),
+        (
+            is_apptainer,
+            "apptainer",
+            Name,
+            variables("variables of Apptainer are set, and the root has a folder of its own"),
+        ),
+        (is_snap, "snap", Name, variables("a snap's variable is set, and the root is a packed file system")),
         (view.text(MARKS_LABEL) == "snap", "snap", Act, view.evidence(MARKS_LABEL, "its label is a snap's")),
     ];
     let there = all.into_iter().filter(|(is_so, ..)| *is_so);

@@ -1,11 +1,11 @@
 //! Kernels in place of the machine's Linux: gVisor, user-mode Linux, WSL, and the compatible ones of other systems.
 
 use super::layers::{Class, Confidence, Layer};
-use super::signs::{Signs, Strength, View};
+use super::signs::{Signs, Strength, View, parse_release};
 use tare_data::facts::keys::{
-    BOOT_WORDS, CODE_AFTER, CODE_BEFORE, CPUINFO_KIND, CYCLES_CALL, KERNEL_BUILD, KERNEL_LOG,
-    KERNEL_OSRELEASE, KERNEL_RELEASE, KERNEL_VERSION, MARKS_SEEN, MOUNTS_SIGNS, NAMESPACE_MNT,
-    PTRACE_REQUEST, ROOT_TYPE, SECCOMP_ROOM, VARIABLES_SET,
+    BOOT_WORDS, CODE_AFTER, CODE_BEFORE, CPUID_INTERFACES, CPUINFO_KIND, CYCLES_CALL, KERNEL_BUILD,
+    KERNEL_LOG, KERNEL_OSRELEASE, KERNEL_RELEASE, KERNEL_VERSION, MARKS_SEEN, MOUNTS_SIGNS, NAMESPACE_MNT,
+    PTRACE_REQUEST, ROOT_TYPE, SECCOMP_ROOM, VARIABLES_SET, VDSO_RELEASE,
 };
 
 /// Build date that gVisor gives, which no Linux has.
@@ -116,10 +116,21 @@ fn recognise_wsl(view: View<'_>) -> Option<Layer> {
         .any(|file| view.has_word(MARKS_SEEN, file));
     let has_hints = is_marked || view.text(VARIABLES_SET).split(' ').any(|name| name.starts_with("WSL_"));
     signs.note(has_hints, Strength::Hint, view.evidence(MARKS_SEEN, "files or variables of WSL are there"));
-    if signs.confidence() == Some(Confidence::Possible) {
+    if signs.confidence() == Some(Confidence::Possible) || is_second_refuted(view) {
         return None;
     }
     signs.into_layer(Class::Machine, "wsl2", "")
+}
+
+/// Tells whether something contradicts WSL 2: another release where a name can be changed, or another hypervisor than its own. A translator
+/// answers for its processor with TCG's name.
+fn is_second_refuted(view: View<'_>) -> bool {
+    let releases = [KERNEL_RELEASE, KERNEL_OSRELEASE, VDSO_RELEASE];
+    let mut known = releases.into_iter().filter_map(|fact| parse_release(view.text(fact)));
+    let is_renamed = known.next().is_some_and(|first| known.any(|other| other != first));
+    let interfaces = view.text(CPUID_INTERFACES);
+    let is_own = ["Microsoft Hv", "TCGTCGTCGTCG"].iter().any(|name| interfaces.contains(name));
+    is_renamed || !interfaces.is_empty() && !is_own
 }
 
 fn recognise_other_systems(view: View<'_>) -> Option<Layer> {

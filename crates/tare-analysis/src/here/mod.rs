@@ -19,7 +19,7 @@ mod tracing;
 mod translators;
 
 use std::collections::BTreeMap;
-use tare_data::facts::keys::{PROGRAM_MACHINE, ROOT_IS_MOUNT};
+use tare_data::facts::keys::{PROGRAM_MACHINE, ROOT_IS_MOUNT, VARIABLES_SET};
 
 use tare_data::facts::Facts;
 
@@ -36,6 +36,8 @@ pub struct Where {
     pub namespaces: BTreeMap<&'static str, Namespace>,
     pub filters: filters::Filters,
     pub user: Option<User>,
+    /// Kind of job or workspace that variables name, which layers are told without.
+    pub job: Option<&'static str>,
 }
 
 /// Recognises the layers around the process that found these facts.
@@ -60,7 +62,20 @@ pub fn recognise_layers(facts: &Facts) -> Where {
     layers.extend(kernels);
     layers.extend(machine);
     layers.sort_by_key(|layer| layer.class);
-    Where { layers, hidden, namespaces, filters, user: namespaces::read_user(view) }
+    Where { layers, hidden, namespaces, filters, user: namespaces::read_user(view), job: name_job(view) }
+}
+
+/// Variables of jobs and workspaces, those that say most first, and their names.
+const JOBS: [(&str, &str); 5] = [
+    ("GITHUB_ACTIONS", "a job of GitHub Actions"),
+    ("GITLAB_CI", "a job of GitLab"),
+    ("CODESPACES", "a Codespace"),
+    ("REMOTE_CONTAINERS", "a dev container"),
+    ("CI", "a job of continuous integration"),
+];
+
+fn name_job(view: View<'_>) -> Option<&'static str> {
+    JOBS.iter().find(|(variable, _)| view.has_word(VARIABLES_SET, variable)).map(|(_, name)| *name)
 }
 
 fn list_hidden(

@@ -184,6 +184,12 @@ fn containers_are_told_by_what_their_engines_mount_and_name() {
         &[("marks", "/.flatpak-info"), ("process.first", "bwrap")],
     );
     expect_layers(&["snap"], &["mnt"], &[("marks.label", "snap")]);
+    expect_layers(&["snap"], &["mnt"], &[("variables", "SNAP"), ("root.type", "squashfs")]);
+    let apptainer = [("variables", "APPTAINER_"), ("marks", "/.singularity.d")];
+    expect_layers(&["apptainer"], &["mnt", "user"], &apptainer);
+    // A shell in a snap hands its variables on, and an image its folders.
+    expect_layers(&["namespaces"], &["mnt"], &[("variables", "SNAP APPTAINER_")]);
+    expect_layers(&["namespaces"], &["mnt"], &[apptainer[1]]);
     let codex = [("process.first", "codex-linux-san"), ("seccomp.mode", "2")];
     expect_layers(&["seccomp", "codex"], &["mnt", "pid", "net", "user", "ipc"], &codex);
     let srt = [("process.first", "bwrap"), ("variables", "SANDBOX_RUNTIME")];
@@ -197,11 +203,34 @@ fn containers_are_told_by_what_their_engines_mount_and_name() {
 }
 
 #[test]
+fn namespaces_inside_user_mode_linux_are_a_layer() {
+    let uml = [("cpuinfo.kind", "uml"), ("root.type", "hostfs")];
+    expect_layers(&["uml"], &[], &uml);
+    expect_layers(&["namespaces", "uml"], &["uts", "user"], &uml);
+    // gVisor counts its own.
+    let names = ["#1 SMP Sun Jan 10 15:06:54 PST 2016", "4.19.0-gvisor"];
+    let gvisor = [("kernel.version", names[0]), ("kernel.release", names[1])];
+    expect_layers(&["gvisor"], &["uts", "user"], &gvisor);
+}
+
+#[test]
+fn jobs_are_named_by_their_variables_and_are_no_layers() {
+    let job = |variables: &str| {
+        let found = recognise_layers(&make_facts(&[], &[("variables", variables)]));
+        assert_eq!(found.layers, []);
+        found.job
+    };
+    assert_eq!(job("CI GITHUB_ACTIONS"), Some("a job of GitHub Actions"));
+    assert_eq!(job("REMOTE_CONTAINERS"), Some("a dev container"));
+    assert_eq!(job("PROOT_"), None);
+}
+
+#[test]
 fn windows_subsystems_are_told_and_their_own_namespaces_left_out() {
     let own = ["mnt", "pid", "ipc", "uts", "cgroup"];
     let second = [
         ("kernel.release", "6.6.114.1-microsoft-standard-WSL2"),
-        ("vdso.release", "6.18.1"),
+        ("vdso.release", "6.6.114"),
         ("mounts.signs", "drvfs"),
         ("cpuid.hypervisor", "yes"),
         ("cpuid.interfaces", "Microsoft Hv"),
@@ -216,6 +245,17 @@ fn windows_subsystems_are_told_and_their_own_namespaces_left_out() {
     let docker =
         [("mounts.signs", "docker-files dev-64m"), ("kernel.release", "6.18.1-microsoft-standard-WSL2")];
     expect_layers(&["docker", "wsl2"], &CONTAINER, &docker);
+    // A name that the vDSO, another file or the hypervisor contradicts, and the layer that it hid.
+    let named = ("kernel.release", "5.15.167.4-microsoft-standard-WSL2");
+    let hint = ("variables", "WSL_DISTRO_NAME");
+    expect_layers(&["proot"], &[], &[named, hint, ("tracer", "4711"), ("tracer.name", "proot")]);
+    let bound = [("kernel.osrelease", "5.15.167.4-microsoft-standard-WSL2"), hint];
+    expect_layers(&["namespaces"], &["mnt"], &bound);
+    let on_kvm = [("vdso.release", "5.15.167"), named, hint];
+    let kvm = [("cpuid.hypervisor", "yes"), ("cpuid.interfaces", "KVMKVMKVM")];
+    expect_layers(&["kvm"], &[], &[&on_kvm[..], &kvm].concat());
+    let variable_alone = [("vdso", "absent"), ("vdso.release", ""), named, ("kernel.osrelease", "6.18.1")];
+    expect_layers(&[], &[], &variable_alone);
     let first = [("kernel.release", "4.4.0-19041-Microsoft"), ("root.type", "wslfs")];
     expect_layers(&["wsl1"], &[], &first);
 }
@@ -228,6 +268,18 @@ fn translators_and_emulated_machines_are_told_apart() {
     let named = [("cpuid.hypervisor", "yes"), ("cpuid.interfaces", "TCGTCGTCGTCG")];
     expect_layers(&["qemu-tcg"], &[], &named);
     expect_layers(&["qemu-user"], &[], &[("program.machine", "aarch64"), ("ptrace.request", "ENOSYS")]);
+    // An emulator that was renamed: its processor has another name than the kernel's, and is QEMU's.
+    let renamed = [
+        named[0],
+        named[1],
+        ("cpuid.brand", "QEMU TCG CPU version 2.5+"),
+        ("cpuinfo.model", "AMD EPYC 7763"),
+        ("process.name", "q"),
+        ("program.name", "another"),
+        ("ptrace.request", "ENOSYS"),
+        ("vdso", "absent"),
+    ];
+    expect_layers(&["qemu-user"], &[], &renamed);
     let rosetta = [("cpuid.brand", "VirtualApple @ 2.50GHz"), ("mounts.signs", "docker-files")];
     expect_layers(&["rosetta", "docker"], &CONTAINER, &rosetta);
     expect_layers(&["translated-kernel"], &[], &[("cycles.call", "20000")]);

@@ -4,7 +4,7 @@ use super::layers::{Class, Confidence, Layer};
 use super::signs::{Signs, Strength, View};
 use tare_data::facts::keys::{
     CPUID_BRAND, CPUID_INTERFACES, CPUID_VENDOR, CPUINFO_KIND, CPUINFO_MODEL, CYCLES_COLD_CODE, CYCLES_FAULT,
-    CYCLES_WARM_CODE, PROCESS_NAME, PROGRAM_MACHINE, PROGRAM_NAME, PTRACE_REQUEST,
+    CYCLES_WARM_CODE, PROCESS_NAME, PROGRAM_MACHINE, PROGRAM_NAME, PTRACE_REQUEST, VDSO,
 };
 
 /// Code that runs for the first time takes this many cycles a function, and this many times as long as the second time, where a
@@ -27,7 +27,10 @@ pub(super) fn recognise_translator(view: View<'_>) -> Option<Layer> {
     let other_kind = view.evidence(CPUINFO_KIND, "the kernel lists processors of another architecture");
     signs.note(is_foreign, Act, other_kind);
     let absent = view.evidence(PTRACE_REQUEST, "ptrace does not exist, which every Linux has");
-    signs.note(view.text(PTRACE_REQUEST) == "ENOSYS" && !is_other_brand(view), Act, absent);
+    // It started a program in itself, without the kernel's vDSO: then it may name the processor as it likes.
+    let is_loader = view.text(VDSO) == "absent" && view.text(PROGRAM_NAME) == "another";
+    let is_absent = view.text(PTRACE_REQUEST) == "ENOSYS";
+    signs.note(is_absent && (is_loader || !is_other_brand(view)), Act, absent);
     let is_qemu = view.text(PROCESS_NAME).starts_with("qemu-") && view.text(PROGRAM_NAME) == "another";
     signs.note(is_qemu, Act, view.evidence(PROCESS_NAME, "the process has the name of an emulator"));
     let (brand, vendor) = (view.text(CPUID_BRAND), view.text(CPUID_VENDOR));

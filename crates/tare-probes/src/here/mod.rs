@@ -79,7 +79,7 @@ pub struct Wanted {
 }
 
 /// Variables that say something, or beginnings of their names. Their values are not kept.
-pub const VARIABLES: [&str; 14] = [
+pub const VARIABLES: [&str; 15] = [
     "APPTAINER_",
     "CI",
     "CODEX_SANDBOX",
@@ -88,6 +88,7 @@ pub const VARIABLES: [&str; 14] = [
     "GITLAB_CI",
     "KUBERNETES_SERVICE_HOST",
     "PROOT_",
+    "REMOTE_CONTAINERS",
     "SANDBOX_RUNTIME",
     "SINGULARITY_",
     "SNAP",

@@ -25,8 +25,9 @@ pub fn describe_place(here: &Here<'_>, system: &str, language: Language) -> Stri
     let is_told = |class: Class, confidence| class != Class::Filter && confidence > Confidence::Possible;
     let around = here.found.layers.iter().filter(|layer| is_told(layer.class, layer.confidence));
     let inside = join_layers(around.map(|layer| name_layer(layer, language)), language);
-    let more: Vec<String> =
-        std::iter::once(describe_user(here, language)).chain(count_filters(here, language)).collect();
+    let job = here.found.job.map(|job| language.translate_text(job));
+    let user = std::iter::once(describe_user(here, language));
+    let more: Vec<String> = job.into_iter().chain(user).chain(count_filters(here, language)).collect();
     let more = more.join(language.word(", "));
     match inside {
         Some(layers) => say!(language, "You are in {layers}; {more}.", layers = layers, more = more),

@@ -68,6 +68,7 @@ pub fn render_here_json(here: &Here<'_>) -> String {
         "where": found.layers.iter().map(layer).collect::<Vec<_>>(),
         "hidden": found.hidden,
         "namespaces": namespaces,
+        "job": found.job,
         "user": found.user.map(|user| json!({ "number": user.number, "outside": user.outside })),
         "filters": {
             "seccomp": {
