@@ -13,6 +13,7 @@ keys! {
     // Times in microseconds, and a share.
     BURST_GAPS: "burst.gaps", BURST_RAN: "burst.ran", BURST_THREADS: "burst.threads",
     BURST_USED: "burst.used",
+    CALLS_REFUSED: "calls.refused", CALLS_TRIED: "calls.tried",
     CALL_UNKNOWN: "call.unknown",
     CLOCK_STEP_NS: "clock.step_ns",
     CODE_AFTER: "code.after", CODE_BEFORE: "code.before",
@@ -59,7 +60,7 @@ keys! {
     OUTSIDE_IMAGE_DIRECT: "outside.image_direct",
     PLACE_OWN_TYPE: "place.own.type",
     PROCESS_ANCESTORS: "process.ancestors", PROCESS_CLASS: "process.class", PROCESS_FIRST: "process.first", PROCESS_NAME: "process.name",
-    PROCESS_NICE: "process.nice",
+    PROCESS_CAPABILITIES: "process.capabilities", PROCESS_NICE: "process.nice",
     PROCESS_NUMBER: "process.number", PROCESS_POLICY: "process.policy", PROCESS_SECOND: "process.second",
     PROCESS_STORE_BYPASS: "process.store_bypass", PROCESS_USER: "process.user",
     PROCESS_USERS: "process.users",

@@ -6,8 +6,9 @@ use super::bounded::{MOST_BYTES, read_proc_itself};
 use super::steps::Noting;
 use crate::harness::vdso;
 use tare_data::facts::keys::{
-    KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, KERNEL_VERSION, PROCESS_NAME, PROCESS_NUMBER, PROCESS_USER,
-    PROGRAM_MACHINE, PROGRAM_NAME, SECCOMP_FILTERS, SECCOMP_MODE, SYSTEM_PROCESSES, VDSO, VDSO_RELEASE,
+    KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, KERNEL_VERSION, PROCESS_CAPABILITIES, PROCESS_NAME,
+    PROCESS_NUMBER, PROCESS_USER, PROGRAM_MACHINE, PROGRAM_NAME, SECCOMP_FILTERS, SECCOMP_MODE,
+    SYSTEM_PROCESSES, VDSO, VDSO_RELEASE,
 };
 
 /// Notes the kernel's names, the vDSO, and who traces this process.
@@ -36,6 +37,7 @@ pub fn note_all(noting: &mut Noting<'_>) {
         (SECCOMP_MODE, "Seccomp:"),
         (SECCOMP_FILTERS, "Seccomp_filters:"),
         ("process.no_new_privileges", "NoNewPrivs:"),
+        (PROCESS_CAPABILITIES, "CapEff:"),
     ] {
         let value = status.lines().find_map(|text| text.strip_prefix(line));
         noting.add_fact(key, value.unwrap_or_default().trim());

@@ -105,6 +105,7 @@ pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Facts) {
     steps.facts = wanted.variables.clone();
     collect_where(&mut steps);
     steps.run_step("limits", READING_MS, Harmless, limits::note_all);
+    steps.run_step("refused", TIMING_MS, NeedsChild, filters::refused::note_refused);
     for place in &wanted.places {
         steps.run_step(place.role, PLACE_MS, NeedsChild, |noting| places::note_place(noting, place));
     }

@@ -65,7 +65,13 @@ pub fn count_filters(here: &Here<'_>, language: Language) -> Vec<String> {
     let rulesets = filters.rulesets.filter(|count| *count > 0);
     let rulesets =
         rulesets.map(|count| language.counted(count as usize, "ruleset of Landlock", "rulesets of Landlock"));
-    [calls, supervisor, rulesets].into_iter().flatten().collect()
+    // A plain user lacks capabilities anywhere: only below a filter it is news.
+    let refused = filters.tried.filter(|_| filters.mode == Some(2) && !filters.refused.is_empty());
+    let refused = refused.map(|tried| {
+        let count = filters.refused.len();
+        say!(language, "{count} of {tried} calls refused", count = count, tried = tried)
+    });
+    [calls, supervisor, refused, rulesets].into_iter().flatten().collect()
 }
 
 /// Lists the costs that are decided, the most telling first, in as many lines as are shown.

@@ -80,6 +80,15 @@ pub fn render_here_json(here: &Here<'_>) -> String {
             },
             "landlock": found.filters.rulesets,
         },
+        "refused": {
+            "tried": found.filters.tried,
+            "calls": found.filters.refused.iter().map(|refused| json!({
+                "call": refused.call,
+                "answer": refused.answer,
+                "by": refused.is_by_filter.then_some("filter"),
+            })).collect::<Vec<_>>(),
+            "capabilities": found.filters.missing,
+        },
         "limits": limits(here),
         "places": places(here),
         "costs": here.costs.iter().map(cost).collect::<Vec<_>>(),

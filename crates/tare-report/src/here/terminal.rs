@@ -1,5 +1,6 @@
 //! The text for a terminal: at most fourteen lines, the layers first.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use tare_data::facts::keys::{CPUID_BRAND, CPUINFO_MODEL, KERNEL_NAME, KERNEL_RELEASE, VDSO_RELEASE};
 
@@ -14,6 +15,8 @@ use super::words::{describe_change, describe_limits, name_product};
 use crate::language::{Language, say};
 use crate::text::{clean_text, wrap_paragraph};
 
+/// Capabilities of Linux 5.9 and later.
+const CAPABILITIES: usize = 41;
 /// Width of the column of headings, in columns.
 const HEADING: usize = 9;
 /// Lines of a text that is not wide, without a command: it fits a small terminal.
@@ -64,6 +67,7 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
     }
     if wide {
         add(language.word("filters"), &list_filters(here, language), 0);
+        add(language.word("refused"), &list_refused(here, language), 0);
         let hidden = here.found.hidden.iter().map(|text| language.translate_text(text));
         add(language.word("unknown"), &hidden.collect::<Vec<_>>(), 0);
         let lost = here.surroundings.lost.iter();
@@ -134,6 +138,31 @@ fn list_filters(here: &Here<'_>, language: Language) -> Vec<String> {
     }
     if let Some(answer) = filters.unknown_call.as_ref().filter(|_| !all.is_empty()) {
         all.push(say!(language, "a call that they do not know gets {answer}", answer = clean_text(answer)));
+    }
+    all
+}
+
+/// Lists calls that are refused, by whom and with which answer, and capabilities that are missing.
+fn list_refused(here: &Here<'_>, language: Language) -> Vec<String> {
+    let filters = &here.found.filters;
+    let mut by_answer: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
+    for refused in &filters.refused {
+        by_answer
+            .entry((!refused.is_by_filter, &refused.answer))
+            .or_default()
+            .push(clean_text(&refused.call));
+    }
+    let mut all: Vec<String> = by_answer
+        .into_iter()
+        .map(|((is_open, answer), calls)| {
+            let by = if is_open { "" } else { language.word(", by a filter") };
+            format!("{} ({}{by})", calls.join(", "), clean_text(answer))
+        })
+        .collect();
+    if filters.missing.as_ref().is_some_and(|missing| missing.len() == CAPABILITIES) {
+        all.push(language.word("without any capability").to_owned());
+    } else if let Some(missing) = filters.missing.as_ref().filter(|missing| !missing.is_empty()) {
+        all.push(say!(language, "without the capabilities {names}", names = missing.join(", ")));
     }
     all
 }

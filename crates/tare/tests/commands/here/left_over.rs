@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
-use super::document;
+use super::{document, refuse_call};
 
 const LEFT: &str = "tare-here-12-7f-files";
 const MARKER: &str = ".tare-in-use";
@@ -137,7 +137,7 @@ fn a_folder_stays_where_locks_are_refused() {
     let run = |words: &[&str]| {
         let mut command = folders.command(words);
         // SAFETY: system calls alone, between fork and exec.
-        unsafe { command.pre_exec(refuse_locks) };
+        unsafe { command.pre_exec(|| refuse_call(libc::SYS_flock, libc::ENOLCK)) };
         let output = command.output();
         output.inspect_err(|e| println!("SKIPPED locks: no filter of system calls is taken: {e}")).ok()
     };
@@ -149,22 +149,4 @@ fn a_folder_stays_where_locks_are_refused() {
     assert!(left.join("deep/sync").exists() && output.status.code() == Some(3), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("cannot be locked"), "{output:?}");
     assert!(folders.run(&["clean"]).status.success() && !left.exists());
-}
-
-/// Has the kernel answer every flock(2) as a file system without locks does.
-fn refuse_locks() -> std::io::Result<()> {
-    let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
-    let mut steps = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_flock as u32),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOLCK as u32),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: the filter lives through both calls.
-    let set = unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
-    };
-    if set { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

@@ -1,8 +1,11 @@
 //! `tare here`: documents as their schema says, in whatever this runs in, and in places that forbid things.
 
+#![allow(unsafe_code, reason = "a filter of system calls is set by calls")]
+
 mod anywhere;
 mod left_over;
 
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -133,6 +136,58 @@ fn a_sandbox_is_named_and_left_without_a_trace() {
     assert_eq!(found["namespaces"]["mnt"], "own");
 }
 
+/// Lists refused calls of a document, each with who refused it.
+fn list_refused(found: &Value) -> Vec<(String, bool)> {
+    assert!(found["refused"]["tried"].as_u64().is_some_and(|tried| tried > 60), "{}", found["refused"]);
+    let refused = found["refused"]["calls"].as_array().unwrap().iter();
+    refused.map(|one| (one["call"].as_str().unwrap().to_owned(), one["by"] == "filter")).collect()
+}
+
+#[test]
+fn a_call_that_a_filter_refuses_is_named_and_no_other() {
+    let before = list_refused(&document(&here(&["--json"])));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+    command.args(["here", "--json"]).env("LC_ALL", "C");
+    // SAFETY: system calls alone, between fork and exec.
+    unsafe { command.pre_exec(|| refuse_call(libc::SYS_keyctl, libc::EPERM)) };
+    let Ok(output) = command.output() else {
+        println!("SKIPPED refused: no filter of system calls is taken");
+        return;
+    };
+    let after = list_refused(&document(&output));
+    assert!(after.contains(&("keyctl".to_owned(), true)), "{after:?}");
+    // A call that this kernel does not have counts below a filter.
+    let absent = |found: &Value, call: &str| {
+        let refused = found["refused"]["calls"].as_array().unwrap().iter();
+        refused.clone().any(|one| one["call"] == call && one["answer"] == "ENOSYS")
+    };
+    let found = document(&output);
+    let more =
+        after.iter().map(|(call, _)| call).filter(|call| !before.iter().any(|(known, _)| known == *call));
+    let more: Vec<&String> = more.filter(|call| !absent(&found, call)).collect();
+    assert_eq!(more, ["keyctl"]);
+}
+
+#[test]
+fn trying_calls_as_root_changes_nothing() {
+    let state = "state() { hostname; cat /proc/sys/kernel/domainname /proc/self/mountinfo /proc/swaps /proc/modules; \
+                 id; ulimit -a; readlink /proc/self/ns/*; keyctl show 2>/dev/null || :; }";
+    let script = format!("{state}; state >$F/before; \"$0\" here --json >$F/json; state >$F/after");
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["-m", "-u", "-i", "-n", "-p", "-f", "--mount-proc", "sh", "-ec", &script]);
+    let output = command.arg(env!("CARGO_BIN_EXE_tare")).env("F", folder.path()).output();
+    if !output.as_ref().is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED refused: {output:?}");
+        return;
+    }
+    let [before, after] =
+        ["before", "after"].map(|name| std::fs::read_to_string(folder.path().join(name)).unwrap());
+    assert!(before.lines().count() > 10 && before == after, "{before}\n{after}");
+    let json = std::fs::read(folder.path().join("json")).unwrap();
+    list_refused(&serde_json::from_slice(&json).unwrap());
+}
+
 #[test]
 fn few_files_and_a_small_address_space_are_enough() {
     let program = env!("CARGO_BIN_EXE_tare");
@@ -249,4 +304,22 @@ fn layers_of_environments_that_tare_enters_are_told() {
         assert!(told.iter().all(|found| *found == native || *found == wanted), "{environment}: {told:?}");
         assert!(told.contains(&wanted), "{environment}: {told:?}");
     }
+}
+
+/// Has the kernel answer every call of this number with an error, by a filter.
+fn refuse_call(number: libc::c_long, error: i32) -> std::io::Result<()> {
+    let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | error as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the filter lives through both calls.
+    let set = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
+    };
+    if set { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

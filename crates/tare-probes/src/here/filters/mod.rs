@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "calls that no library wraps")]
 
+pub mod refused;
+
 use super::steps::Noting;
 use tare_data::facts::keys::{
     CALL_UNKNOWN, KERNEL_LOG, LANDLOCK_ROOM, PROCESS_POLICY, PROCESS_STORE_BYPASS, PTRACE_REQUEST,
@@ -141,7 +143,11 @@ fn forbid_new_privileges() {
 
 /// Formats the last error as its constant, where it is one that these calls give.
 fn last_error() -> String {
-    let number = std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
+    name_error(std::io::Error::last_os_error().raw_os_error().unwrap_or_default())
+}
+
+/// Formats an error as its constant.
+pub(super) fn name_error(number: i32) -> String {
     let known = [
         (libc::EPERM, "EPERM"),
         (libc::ENOSYS, "ENOSYS"),
