@@ -1,7 +1,10 @@
-//! A command's time, split by what it asked for and the times of here.
+//! A command's time, split by what it asked for and the times of here, and its difference to another place.
+
+use std::collections::BTreeMap;
 
 use tare_data::session::demand::{CountedRun, RanTwice, Work};
 
+use super::costs::pair::Pair;
 use super::costs::{Cost, Estimate, Operation};
 
 /// Both runs did the same work where their times, without the tracer's, are within this factor of each other.
@@ -11,33 +14,49 @@ const TRACING_VARIES: f64 = 2.0;
 /// Processor time over elapsed time from which a command used several processors, so that its parts do not add up.
 const PARALLEL: f64 = 1.1;
 
-/// A part of a command's time.
+/// Operations, the kinds of work that they are, and how many of it one does: a name with eight folders, and a list of a hundred files.
+const WORK: [(Operation, f64, &[Work]); 18] = [
+    (
+        Operation::SystemCall,
+        1.0,
+        &[Work::OtherCalls, Work::Maps, Work::Protects, Work::Breaks, Work::Messages],
+    ),
+    (Operation::PageFault, 1.0, &[Work::Faults, Work::CopiedPages]),
+    (Operation::Sync, 1.0, &[Work::Syncs]),
+    (Operation::Priced("file-page"), 1.0, &[Work::FilePages]),
+    (Operation::Priced("map-file"), 1.0, &[Work::FileMaps]),
+    (Operation::Priced("stat"), 1.0, &[Work::Lookups]),
+    (Operation::Priced("stat-8"), 8.0, &[Work::FurtherFolders]),
+    (Operation::Priced("stat-missing"), 1.0, &[Work::Missing]),
+    (Operation::Priced("open"), 1.0, &[Work::Opens]),
+    (Operation::Priced("list"), 100.0, &[Work::Entries]),
+    (Operation::Priced("create"), 1.0, &[Work::Creates, Work::Renames, Work::Removes]),
+    (Operation::Priced("read-1k"), 1.0, &[Work::Reads]),
+    (Operation::Priced("write-1k"), 1.0, &[Work::Writes]),
+    (Operation::Priced("fork"), 1.0, &[Work::Forks, Work::Spawns]),
+    (Operation::Priced("exec"), 1.0, &[Work::Execs]),
+    (Operation::Priced("thread"), 1.0, &[Work::Threads]),
+    (Operation::Priced("futex"), 1.0, &[Work::Futexes]),
+    (Operation::Priced("signal"), 1.0, &[Work::Signals]),
+];
+
+/// A command that ran in another place, as a document of it has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RanThere {
+    pub elapsed_ns: f64,
+    /// Amounts of work, by the names of their kinds.
+    pub work: BTreeMap<String, f64>,
+}
+
+/// A part of a command's time: an operation, as often as the command asked for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    pub kind: PartKind,
+    pub operation: Operation,
     pub count: f64,
-    /// Its time in ns; for names the saving elsewhere, if all of them are in the working folder.
+    /// Its time in ns.
     pub ns: Estimate,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartKind {
-    /// Lookups of names that are slower in the working folder than elsewhere.
-    Names,
-    Syncs,
-    /// System calls, as far as entering and leaving the kernel goes.
-    Calls,
-}
-
-impl PartKind {
-    /// Returns its name in documents for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            PartKind::Names => "names",
-            PartKind::Syncs => "syncs",
-            PartKind::Calls => "calls",
-        }
-    }
+    /// Time that it takes longer than in the other place.
+    pub more_ns: Option<Estimate>,
 }
 
 /// Reason for which a command's time is not split.
@@ -54,49 +73,59 @@ pub enum Unsplit {
 /// A command's counts, and its time as far as it can be split.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// Counts of names, syncs and calls; empty where nothing was counted.
-    pub counts: Vec<(PartKind, f64)>,
+    /// System calls; none where nothing was counted.
+    pub calls: Option<f64>,
+    /// The work was counted in the other place.
+    pub is_counted_there: bool,
+    /// Parts, those that take longest first.
     pub parts: Result<Vec<Part>, Unsplit>,
     /// Range of the time that no part explains, in ns.
     pub rest_ns: [f64; 2],
+    /// Time that the command took longer than in the other place, and the range of it that the parts explain, in ns.
+    pub more_ns: Option<(f64, [f64; 2])>,
 }
 
-/// Splits a command's time.
-pub fn split_time(ran: &RanTwice, costs: &[Cost]) -> Split {
+/// Splits a command's time by the times of here, and what it took longer than in another place by those of both.
+pub fn split_time(ran: &RanTwice, costs: &[Cost], pair: Option<(&Pair, &RanThere)>) -> Split {
     let total = ran.elapsed_ns as f64;
-    let run = match &ran.counted {
-        Ok(run) => run,
-        Err(reason) => {
-            let parts = Err(Unsplit::NotCounted(reason.clone()));
-            return Split { counts: Vec::new(), parts, rest_ns: [0.0, total] };
+    let there = pair.map(|(_, there)| there).filter(|there| !there.work.is_empty());
+    let (work, calls, reason) = match (&ran.counted, there) {
+        (Ok(run), _) => {
+            let amounts = run.demand.amounts.iter();
+            let work = amounts.map(|(work, amount)| (work.name().to_owned(), *amount)).collect();
+            (work, Some(run.demand.calls), find_difference(ran, run))
         }
+        (Err(_), Some(there)) => (there.work.clone(), None, None),
+        (Err(reason), None) => (BTreeMap::new(), None, Some(Unsplit::NotCounted(reason.clone()))),
     };
-    let counts = count_kinds(run);
-    if let Some(reason) = find_difference(ran, run) {
-        return Split { counts, parts: Err(reason), rest_ns: [0.0, total] };
+    let is_counted_there = ran.counted.is_err() && there.is_some();
+    if let Some(reason) = reason {
+        return Split { calls, is_counted_there, parts: Err(reason), rest_ns: [0.0, total], more_ns: None };
     }
-    let parts: Vec<Part> = counts
+    let mut parts: Vec<Part> = WORK
         .iter()
-        .filter_map(|(kind, count)| {
-            let price = find_price(*kind, costs)?;
-            let scale = |ns: f64| ns * count;
-            let ns = Estimate { low: scale(price.low), middle: scale(price.middle), high: scale(price.high) };
-            (*count > 0.0).then_some(Part { kind: *kind, count: *count, ns })
+        .filter_map(|(operation, each, kinds)| {
+            let amounts = kinds.iter().filter_map(|kind| work.get(kind.name()));
+            let count = amounts.sum::<f64>() / each;
+            let find = |costs: &[Cost]| costs.iter().find(|cost| cost.operation == *operation).cloned();
+            let paired = pair.and_then(|(pair, _)| find(&pair.costs));
+            let price = paired.clone().or_else(|| find(costs))?.ns;
+            let more = paired.and_then(|cost| Some(subtract(cost.ns, cost.against?)));
+            let more_ns = more.map(|more| more.times(count));
+            (count > 0.0).then(|| Part { operation: *operation, count, ns: price.times(count), more_ns })
         })
         .collect();
-    // Look-ups of names may happen elsewhere, where they do not take longer.
-    let least: f64 = parts.iter().filter(|part| part.kind != PartKind::Names).map(|part| part.ns.low).sum();
-    let most: f64 = parts.iter().map(|part| part.ns.high).sum();
-    Split { counts, parts: Ok(parts), rest_ns: [(total - most).max(0.0), (total - least).max(0.0)] }
+    parts.sort_by(|one, other| other.ns.middle.total_cmp(&one.ns.middle));
+    let sum = |end: fn(&Estimate) -> f64| parts.iter().map(|part| end(&part.ns)).sum::<f64>();
+    let rest_ns = [(total - sum(|ns| ns.high)).max(0.0), (total - sum(|ns| ns.low)).max(0.0)];
+    let more = parts.iter().filter_map(|part| part.more_ns);
+    let explained = more.fold([0.0, 0.0], |[low, high], more| [low + more.low, high + more.high]);
+    let more_ns = pair.map(|(_, there)| (total - there.elapsed_ns, explained));
+    Split { calls, is_counted_there, parts: Ok(parts), rest_ns, more_ns }
 }
 
-fn count_kinds(run: &CountedRun) -> Vec<(PartKind, f64)> {
-    let sum = |works: &[Work]| works.iter().map(|work| run.demand.amount(*work)).sum();
-    vec![
-        (PartKind::Names, sum(&[Work::Lookups, Work::Missing, Work::Opens])),
-        (PartKind::Syncs, sum(&[Work::Syncs])),
-        (PartKind::Calls, run.demand.calls),
-    ]
+fn subtract(one: Estimate, other: Estimate) -> Estimate {
+    Estimate { low: one.low - other.high, middle: one.middle - other.middle, high: one.high - other.low }
 }
 
 /// Finds the reason for which the counts do not belong to the time.
@@ -114,23 +143,6 @@ fn find_difference(ran: &RanTwice, run: &CountedRun) -> Option<Unsplit> {
     }
 }
 
-fn find_price(kind: PartKind, costs: &[Cost]) -> Option<Estimate> {
-    let find = |operation| costs.iter().find(|cost| cost.operation == operation);
-    match kind {
-        PartKind::Names => {
-            let cost = find(Operation::Name).filter(|cost| cost.answer.kind().is_slower())?;
-            let (here, other) = (cost.ns, cost.against?);
-            Some(Estimate {
-                low: here.low - other.high,
-                middle: here.middle - other.middle,
-                high: here.high - other.low,
-            })
-        }
-        PartKind::Syncs => find(Operation::Sync).map(|cost| cost.ns),
-        PartKind::Calls => find(Operation::SystemCall).map(|cost| cost.ns),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tare_data::session::demand::Demand;
@@ -139,9 +151,10 @@ mod tests {
     use crate::findings::{Answer, Interval, Verdict};
 
     fn ran(elapsed_ns: u64, counted_ns: u64) -> RanTwice {
-        let mut demand = Demand { calls: 1_000.0, ..Demand::default() };
-        demand.add(Work::Lookups, 100.0);
+        let mut demand = Demand { calls: 1_120.0, ..Demand::default() };
+        demand.add(Work::Opens, 100.0);
         demand.add(Work::Missing, 20.0);
+        demand.add(Work::OtherCalls, 1_000.0);
         let counted = Ok(CountedRun { demand, elapsed_ns: counted_ns, code: 0, tracing_ns: 10_000_000.0 });
         RanTwice { elapsed_ns, user_ns: 0, system_ns: 0, code: 0, counted }
     }
@@ -150,37 +163,53 @@ mod tests {
         Estimate { low: 0.9 * middle, middle, high: 1.1 * middle }
     }
 
-    fn costs() -> Vec<Cost> {
-        let cost = |operation, ns, against, verdict| Cost {
+    fn costs(there: Option<f64>) -> Vec<Cost> {
+        let cost = |operation, ns| Cost {
             operation,
             ns: estimate(ns),
             cycles: None,
-            against,
+            against: there.map(|times| estimate(ns / times)),
             factor: None,
-            answer: Answer::from_verdict(verdict, Interval::UNKNOWN, 1.25),
+            answer: Answer::from_verdict(Verdict::Same, Interval::UNKNOWN, 1.25),
             untold: None,
         };
-        vec![
-            cost(Operation::SystemCall, 100.0, None, Verdict::Same),
-            cost(Operation::Name, 100_000.0, Some(estimate(1_000.0)), Verdict::Slower),
-        ]
+        vec![cost(Operation::SystemCall, 1_000.0), cost(Operation::Priced("open"), 50_000.0)]
     }
 
     #[test]
-    fn slow_names_explain_as_much_as_they_could_take() {
-        let split = split_time(&ran(20_000_000, 30_000_000), &costs());
+    fn a_command_is_split_by_the_work_that_it_asked_for() {
+        let split = split_time(&ran(20_000_000, 30_000_000), &costs(None), None);
         let parts = split.parts.unwrap();
-        assert_eq!(
-            parts.iter().map(|part| part.kind).collect::<Vec<_>>(),
-            [PartKind::Names, PartKind::Calls]
-        );
-        assert_eq!((parts[0].count, parts[0].ns.middle), (120.0, 120.0 * 99_000.0));
-        assert!(split.rest_ns[0] < 8_000_000.0 && split.rest_ns[1] > 19_800_000.0, "{:?}", split.rest_ns);
+        let list: Vec<_> = parts.iter().map(|part| (part.operation, part.count, part.ns.middle)).collect();
+        let opens = (Operation::Priced("open"), 100.0, 5_000_000.0);
+        assert_eq!(list, [opens, (Operation::SystemCall, 1_000.0, 1_000_000.0)]);
+        assert_eq!((split.calls, split.more_ns), (Some(1_120.0), None));
+        assert_eq!(split.rest_ns, [20_000_000.0 - 6_600_000.0, 20_000_000.0 - 5_400_000.0]);
+    }
+
+    #[test]
+    fn a_difference_to_another_place_is_explained_by_the_prices_of_both() {
+        let pair = Pair { costs: costs(Some(10.0)), apart_s: None, is_same_processor: true };
+        let there = RanThere { elapsed_ns: 14_000_000.0, ..RanThere::default() };
+        let split = split_time(&ran(20_000_000, 30_000_000), &costs(None), Some((&pair, &there)));
+        let (more, [low, high]) = split.more_ns.unwrap();
+        assert!(more == 6_000_000.0 && low < 5_400_000.0 && high > 5_400_000.0, "{low} to {high}");
+    }
+
+    #[test]
+    fn a_place_that_lets_nothing_be_counted_takes_the_counts_of_the_other() {
+        let pair = Pair { costs: costs(Some(10.0)), apart_s: None, is_same_processor: true };
+        let work = BTreeMap::from([("opens".to_owned(), 100.0), ("lies".to_owned(), 1e300)]);
+        let there = RanThere { elapsed_ns: 14_000_000.0, work };
+        let refused = RanTwice { counted: Err("refused".into()), ..ran(20_000_000, 1) };
+        let split = split_time(&refused, &costs(None), Some((&pair, &there)));
+        assert!(split.is_counted_there && split.calls.is_none());
+        assert_eq!(split.parts.unwrap()[0].count, 100.0);
     }
 
     #[test]
     fn a_second_run_that_did_other_work_explains_nothing() {
-        let of = |ran: &RanTwice| split_time(ran, &costs()).parts.unwrap_err();
+        let of = |ran: &RanTwice| split_time(ran, &costs(None), None).parts.unwrap_err();
         // make builds first, and does nothing then.
         assert_eq!(of(&ran(4_000_000_000, 30_000_000)), Unsplit::OtherWork);
         assert_eq!(of(&ran(5_000_000, 100_000_000)), Unsplit::OtherWork);

@@ -141,25 +141,21 @@ fn ended(mut counter: Counter, stretches: &Stretches) -> Demand {
     counter.into_demand()
 }
 
+/// Position of a task at a stop.
+enum Stop {
+    Before { number: u64, arguments: [u64; 6] },
+    After { answer: i64 },
+}
+
 /// Records the position of a task: before a call, or after one.
 fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: &mut Stretches) {
     let now = now_ns();
-    // Size of what the kernel knows to tell, and the beginning of it: kind of stop, and from the fourth word on the
-    // call's number and arguments, or its answer.
-    let mut words = [0_u64; 12];
-    // SAFETY: the kernel writes at most as many bytes as it is given room for.
-    let got =
-        unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size_of_val(&words), words.as_mut_ptr()) };
-    if got < 0 {
-        return;
-    }
-    match words[0].to_le_bytes()[0] {
-        ENTRY => {
+    match read_stop(pid, task.call.is_some()) {
+        Some(Stop::Before { number, arguments }) => {
             if let Some(went_on_ns) = task.went_on_ns {
                 stretches.0.record(now.saturating_sub(went_on_ns));
             }
-            let arguments = [words[4], words[5], words[6], words[7], words[8], words[9]];
-            let mut call = Call { pid, number: words[3] as libc::c_long, arguments, path: None };
+            let mut call = Call { pid, number: number as libc::c_long, arguments, path: None };
             call.read_path();
             if call.is_exec() {
                 // If it succeeds, this memory is gone.
@@ -167,14 +163,52 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
             }
             task.call = Some(call);
         }
-        EXIT => {
+        Some(Stop::After { answer }) => {
             if let Some(call) = task.call.take() {
-                counter.count_call(&call, words[3] as i64);
+                counter.count_call(&call, answer);
             }
             task.went_on_ns = Some(now_ns());
         }
-        _ => {}
+        None => {}
     }
+}
+
+fn read_stop(pid: libc::pid_t, is_in_call: bool) -> Option<Stop> {
+    // Size of what the kernel knows to tell, and the beginning of it: kind of stop, and from the fourth word on the
+    // call's number and arguments, or its answer.
+    let mut words = [0_u64; 12];
+    // SAFETY: the kernel writes at most as many bytes as it is given room for.
+    let got =
+        unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size_of_val(&words), words.as_mut_ptr()) };
+    match words[0].to_le_bytes()[0] {
+        _ if got < 0 => read_registers(pid, is_in_call),
+        ENTRY => Some(Stop::Before {
+            number: words[3],
+            arguments: [words[4], words[5], words[6], words[7], words[8], words[9]],
+        }),
+        EXIT => Some(Stop::After { answer: words[3] as i64 }),
+        _ => None,
+    }
+}
+
+/// Reads the position from registers, where the kernel is gVisor's, which does not tell it: stops take turns.
+#[cfg(target_arch = "x86_64")]
+fn read_registers(pid: libc::pid_t, is_in_call: bool) -> Option<Stop> {
+    // SAFETY: zeros are valid numbers.
+    let mut is: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    // SAFETY: the struct is as long as the kernel's, and lives through the call.
+    let got = unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0 as libc::c_long, &raw mut is) };
+    (got >= 0).then(|| match is_in_call {
+        true => Stop::After { answer: is.rax as i64 },
+        false => {
+            Stop::Before { number: is.orig_rax, arguments: [is.rdi, is.rsi, is.rdx, is.r10, is.r8, is.r9] }
+        }
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn read_registers(_: libc::pid_t, _: bool) -> Option<Stop> {
+    None
 }
 
 /// Starts the program, and continues it once it is traced.

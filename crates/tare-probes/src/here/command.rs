@@ -69,6 +69,9 @@ fn count_run(
     let file = file.map_err(|_| io::Error::other("the system refuses to let a program be traced here"))?;
     file.take(LONGEST_RESULT).read_to_end(&mut text)?;
     let demand: Demand = serde_json::from_slice(&text)?;
+    if demand.calls == 0.0 {
+        return Err(io::Error::other("a tracer is not told here which calls are made"));
+    }
     std::fs::remove_file(&result)?;
     Ok(CountedRun { demand, elapsed_ns, code: exit_code(status), tracing_ns: 0.0 })
 }

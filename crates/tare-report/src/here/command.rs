@@ -1,13 +1,17 @@
 //! Words for a command that ran twice: its time, and how it is split.
 
-use tare_analysis::here::command::{Part, PartKind, Split, Unsplit};
+use tare_analysis::here::command::{Part, Split, Unsplit};
 use tare_data::session::demand::RanTwice;
 use tare_data::unit::Unit;
 
+use super::costs::name_operation;
 use super::words::number;
 use crate::language::{Language, say};
-use crate::number::{Figure, scale_of};
+use crate::number::Figure;
 use crate::text::clean_text;
+
+/// Parts that are named.
+const MOST_PARTS: usize = 4;
 
 /// Describes a command's time and its parts, one text each.
 pub fn describe_command(ran: &RanTwice, split: &Split, language: Language) -> Vec<String> {
@@ -19,48 +23,48 @@ pub fn describe_command(ran: &RanTwice, split: &Split, language: Language) -> Ve
         user = user,
         system = system
     )];
+    if let Some(calls) = split.calls {
+        all.push(say!(language, "{count} system calls", count = number(calls)));
+    }
+    if split.is_counted_there {
+        all.push(language.word("nothing can be counted here: its work is as counted there").to_owned());
+    }
+    let joint = language.word("; ");
+    let list = |time: &dyn Fn(&Part) -> Option<f64>, parts: &[Part]| {
+        let mut timed: Vec<(f64, &Part)> =
+            parts.iter().filter_map(|part| Some((time(part)?, part))).collect();
+        timed.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let named = timed.iter().take(MOST_PARTS).map(|(ns, part)| {
+            format!(
+                "{} × {} {}",
+                number(part.count),
+                name_operation(part.operation, language),
+                format_ns(*ns)
+            )
+        });
+        named.collect::<Vec<_>>().join(joint)
+    };
     match &split.parts {
         Ok(parts) => {
-            all.extend(parts.iter().map(|part| describe_part(part, language)));
-            all.push(match split.rest_ns.map(format_ns) {
-                [low, high] if low == high => say!(language, "itself or unexplained: {time}", time = low),
-                [low, high] => {
-                    say!(language, "itself or unexplained: {low} to {high}", low = low, high = high)
-                }
-            });
+            let own = list(&|part| Some(part.ns.middle), parts);
+            let [low, high] = split.rest_ns.map(format_ns);
+            all.push(own);
+            all.push(say!(language, "itself or unexplained: {low} to {high}", low = low, high = high));
+            if let Some((more_ns, explained_ns)) = split.more_ns {
+                let [low, high] = explained_ns.map(format_ns);
+                all.push(say!(
+                    language,
+                    "{more} longer than there; {low} to {high} explained: {parts}",
+                    more = format_ns(more_ns),
+                    low = low,
+                    high = high,
+                    parts = list(&|part| part.more_ns.map(|ns| ns.middle), parts)
+                ));
+            }
         }
-        Err(reason) => {
-            let counts = split.counts.iter().map(|(kind, count)| count_kind(*kind, *count, language));
-            all.extend(counts);
-            all.push(describe_reason(reason, language));
-        }
+        Err(reason) => all.push(describe_reason(reason, language)),
     }
     all
-}
-
-fn describe_part(part: &Part, language: Language) -> String {
-    let count = count_kind(part.kind, part.count, language);
-    match part.kind {
-        PartKind::Names => {
-            let most = format_ns(part.ns.high);
-            say!(language, "{count}: at most {most} more than elsewhere", count = count, most = most)
-        }
-        PartKind::Syncs => {
-            say!(language, "{count}: {time}", count = count, time = format_interval(part))
-        }
-        PartKind::Calls => {
-            say!(language, "{count}: at least {time}", count = count, time = format_interval(part))
-        }
-    }
-}
-
-fn count_kind(kind: PartKind, count: f64, language: Language) -> String {
-    let count = number(count);
-    match kind {
-        PartKind::Names => say!(language, "{count} names", count = count),
-        PartKind::Syncs => say!(language, "{count} syncs", count = count),
-        PartKind::Calls => say!(language, "{count} system calls", count = count),
-    }
 }
 
 fn describe_reason(reason: &Unsplit, language: Language) -> String {
@@ -79,12 +83,4 @@ fn describe_reason(reason: &Unsplit, language: Language) -> String {
 
 fn format_ns(ns: f64) -> String {
     Figure::without_interval(ns, Unit::Nanoseconds).to_text()
-}
-
-/// Formats a part's time with its interval in one unit.
-fn format_interval(part: &Part) -> String {
-    let scale = scale_of(part.ns.middle, Unit::Nanoseconds);
-    let [low, middle, high] =
-        [part.ns.low, part.ns.middle, part.ns.high].map(|ns| number(ns / scale.divisor));
-    format!("{middle} {} [{low}, {high}]", scale.unit)
 }

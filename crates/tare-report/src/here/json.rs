@@ -1,12 +1,14 @@
 //! The document for programs; `docs/reference/here.schema.json` describes it.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tare_data::facts::Facts;
 use tare_data::facts::keys::LIMIT_FILES;
 
 use tare_analysis::here::changes::Change;
-use tare_analysis::here::command::{Split, Unsplit};
+use tare_analysis::here::command::{RanThere, Split, Unsplit};
 use tare_analysis::here::costs::{Cost, Durability, Estimate, Reason, find_durability};
 use tare_analysis::here::layers::Layer;
 use tare_analysis::here::limits::Limit;
@@ -24,12 +26,33 @@ pub const SCHEMA: &str = "tare-here";
 /// Version of the format. Fields may be added under the same version.
 pub const VERSION: u32 = 2;
 
+/// Amount of a kind of work beyond which nobody counted it.
+const MOST_WORK: f64 = 1e15;
+
 /// Document of another place, as far as it is compared.
 #[derive(Deserialize)]
 pub struct Earlier {
     schema: String,
     version: u32,
     pub facts: Facts,
+    command: Option<EarlierCommand>,
+}
+
+#[derive(Deserialize)]
+struct EarlierCommand {
+    elapsed_ns: u64,
+    work: Option<BTreeMap<String, f64>>,
+}
+
+impl Earlier {
+    /// Gives its command's time and work, of which only amounts are kept that can be.
+    pub fn ran(&self) -> Option<RanThere> {
+        let command = self.command.as_ref()?;
+        let is_amount = |amount: &f64| (0.0..MOST_WORK).contains(amount);
+        let work = command.work.iter().flatten().filter(|(_, amount)| is_amount(amount));
+        let work = work.map(|(name, amount)| (name.clone(), *amount)).collect();
+        Some(RanThere { elapsed_ns: command.elapsed_ns as f64, work })
+    }
 }
 
 /// Parses a document of another place. It may have been written by anybody: nothing of it but numbers is shown.
@@ -179,14 +202,11 @@ fn cost(cost: &Cost) -> Value {
 }
 
 fn command(ran: &RanTwice, split: &Split) -> Value {
-    let counts: serde_json::Map<String, Value> =
-        split.counts.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
-    let parts: Vec<Value> = split
-        .parts
-        .iter()
-        .flatten()
-        .map(|part| json!({ "part": part.kind.name(), "ns": [part.ns.low, part.ns.middle, part.ns.high] }))
-        .collect();
+    let ends = |ns: Estimate| json!([ns.low, ns.middle, ns.high]);
+    let parts = split.parts.iter().flatten().map(|part| {
+        let more_ns = part.more_ns.map(ends);
+        json!({ "part": part.operation.name(), "count": part.count, "ns": ends(part.ns), "more_ns": more_ns })
+    });
     let why = split.parts.as_ref().err().map(|reason| match reason {
         Unsplit::NotCounted(why) => why.as_str(),
         Unsplit::OtherCode => "another exit code",
@@ -198,9 +218,13 @@ fn command(ran: &RanTwice, split: &Split) -> Value {
         "user_ns": ran.user_ns,
         "system_ns": ran.system_ns,
         "exit_code": ran.code,
-        "counts": counts,
-        "parts": parts,
+        "calls": split.calls,
+        "work": ran.counted.as_ref().ok().map(|run| &run.demand.amounts),
+        "counted_there": split.is_counted_there,
+        "parts": parts.collect::<Vec<_>>(),
         "rest_ns": split.rest_ns,
+        "more_ns": split.more_ns.map(|(more_ns, _)| more_ns),
+        "explained_ns": split.more_ns.map(|(_, explained_ns)| explained_ns),
         "why_not_split": why,
     })
 }
@@ -229,5 +253,9 @@ mod tests {
         assert_eq!(refused(&document("other", VERSION, times)), "tare here wrote no such document");
         assert!(refused(&document(SCHEMA, VERSION + 1, times)).contains("version 3"));
         assert_eq!(refused(&document(SCHEMA, VERSION, "{}")), "it has no times");
+        let command = r#""command":{"elapsed_ns":5,"work":{"opens":7,"lookups":-1,"creates":1e300}}"#;
+        let text = document(SCHEMA, VERSION, times).replace(r#""more":[1]"#, command);
+        let ran = parse_here_json(text.as_bytes()).unwrap().ran().unwrap();
+        assert_eq!((ran.elapsed_ns, ran.work), (5.0, BTreeMap::from([("opens".to_owned(), 7.0)])));
     }
 }

@@ -48,8 +48,9 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         [] => None,
         words => Some(run_command(words, args.yes)?),
     };
-    let split = ran.as_ref().map(|ran| split_time(ran, &costs));
     let pair = earlier.as_ref().map(|earlier| pair_with(&surroundings.facts, &earlier.facts));
+    let there = earlier.as_ref().and_then(Earlier::ran);
+    let split = ran.as_ref().map(|ran| split_time(ran, &costs, pair.as_ref().zip(there.as_ref())));
     let here = Here {
         surroundings: &surroundings,
         found: &found,

@@ -16,8 +16,11 @@ use crate::here::times::{Estimate, estimate};
 /// one place, 95 % of 1,120 intervals of factors were no further from 1.
 const SHIFT: f64 = 1.15;
 /// Times besides those of the table of prices.
-const OTHERS: [(Operation, &str); 4] = [
+const OTHERS: [(Operation, &str); 7] = [
     (Operation::Priced("computing"), CYCLE_ADDITION),
+    (Operation::Priced("map-file"), "price.map-file"),
+    (Operation::Priced("stat-8"), "price.stat-8"),
+    (Operation::Priced("list"), "price.list"),
     (Operation::Clock, COST_CLOCK),
     (Operation::Name, "cost.name.work"),
     (Operation::Sync, COST_SYNC_WORK),

@@ -52,7 +52,7 @@ const fn single(name: &'static str, batch: u64, in_folder: bool) -> Priced {
 }
 
 /// Every operation, the most telling first: where each takes long, the last ones are left out.
-static PRICED: [Priced; 16] = [
+static PRICED: [Priced; 19] = [
     Priced {
         name: "getppid",
         probe: "sys.getppid",
@@ -97,6 +97,9 @@ static PRICED: [Priced; 16] = [
     single("file-page", 32, true),
     single("futex", 20, false),
     single("signal", 20, false),
+    single("map-file", 8, true),
+    single("stat-8", 8, true),
+    single("list", 2, true),
 ];
 
 /// Notes times of operations, one trial each, in a folder in memory where there is one.

@@ -211,7 +211,7 @@ fn a_command_runs_twice_and_its_counts_explain_its_time() {
     let command = &found["command"];
     assert_eq!(command["exit_code"], 0);
     // If this test is traced already, nothing can be counted, and the reason is given.
-    let is_counted = command["counts"]["calls"].as_f64().is_some_and(|calls| calls > 10.0);
+    let is_counted = command["calls"].as_f64().is_some_and(|calls| calls > 10.0);
     assert!(is_counted || command["why_not_split"].is_string(), "{command}");
     assert_eq!(here(&["--", "no-such-program"]).status.code(), Some(2));
 }
