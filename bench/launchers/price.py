@@ -9,13 +9,13 @@ import json, os, shutil, statistics, subprocess, sys, tempfile, time
 program, tiny = (os.path.realpath(path) for path in sys.argv[1:3])
 calls = int(sys.argv[3]) if len(sys.argv) > 3 else 100
 LAUNCHERS = {
-    "unshare": "unshare --user --map-root-user --",
+    "user": "unshare --user --map-root-user --",
     "pids": "unshare --user --map-root-user --pid --fork --mount-proc --",
     "privileges": "setpriv --no-new-privs",
-    "bwrap": "bwrap --dev-bind / / --",
+    "mounts": "bwrap --dev-bind / / --",
     "apart": "bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --unshare-all --die-with-parent --",
-    "firejail": "firejail --quiet --noprofile --",
-    "proot": "proot -0",
+    "jail": "firejail --quiet --noprofile --",
+    "traced-paths": "proot -0",
 }
 
 
@@ -30,7 +30,8 @@ def timed(words):
 
 
 found = {name: words.split() for name, words in LAUNCHERS.items() if shutil.which(words.split()[0])}
-folder = tempfile.mkdtemp(prefix="price.", dir="/var/tmp")
+# Some launchers hide /tmp and /var/tmp.
+folder = tempfile.mkdtemp(prefix="price.", dir=os.getcwd())
 copy = shutil.copy(tiny, folder)
 ends = [copy, "77", copy]
 found = {name: words for name, words in found.items() if timed(words + ends)}
@@ -42,8 +43,8 @@ for _ in range(calls):
 entries = [f"--enter={name}={' '.join(words)}" for name, words in found.items()]
 record = os.path.join(folder, "1.tare")
 rounds = max(12, calls // 4)
-subprocess.run([program, "run", "calls", "--in", "native", *entries, "--only", "env.call", "--rounds", str(rounds), "--record", record],
-               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+subprocess.run([program, "run", "calls", "--in", "native", *entries, "--only", "env.call", "--scratch", folder, "--rounds", str(rounds), "--record", record],
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 report = json.loads(subprocess.run([program, "report", record, "--json"], stdout=subprocess.PIPE).stdout)
 row = next(row for row in report["rows"] if row["probe"] == "env.call" and row["headline"])
 failed = 0

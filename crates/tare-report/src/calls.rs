@@ -58,18 +58,23 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
     };
     let part = |metric: &str| {
         let row = findings.rows.iter().find(|other| other.case == row.case && is_call(other, metric))?;
-        Some(words::format_value(row, row.cells.get(subject)?.comparison()?))
+        // A part of no time in the baseline has no ratio.
+        Some(row.cells.get(subject)?.level()?.median)
     };
     let call = words::format_value(row, comparison);
-    let division = match PARTS.map(part) {
-        [Some(enter), Some(command), Some(leave)] => say!(
-            language,
-            "A call takes {call}: enter {enter}, command {command}, leave {leave}.",
-            call = call,
-            enter = enter,
-            command = command,
-            leave = leave
-        ),
+    let division = match (PARTS.map(part), row.scale_baseline(comparison.ratio)) {
+        ([Some(enter), Some(command), Some(leave)], Some(whole)) => {
+            // Each is typical by itself: scaled to their sum, they are parts of the call beside them.
+            let of_whole = |part: f64| time(whole * part / (enter + command + leave));
+            say!(
+                language,
+                "A call takes {call}: enter {enter}, command {command}, leave {leave}.",
+                call = call,
+                enter = of_whole(enter),
+                command = of_whole(command),
+                leave = of_whole(leave)
+            )
+        }
         _ => say!(language, "A call takes {call}.", call = call),
     };
     Some(language.join_sentences(&[division].into_iter().chain(price).collect::<Vec<_>>()))
@@ -82,7 +87,7 @@ fn is_call(row: &Row, metric: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::findings::Cell;
+    use tare_analysis::findings::{Cell, Missing};
 
     use super::*;
     use crate::specimen;
@@ -111,6 +116,22 @@ mod tests {
         assert!(text.contains(" s in an hour of 100 calls, 10"), "{text}");
         let faster = describe_calls(&calls(0.5), 0, Language::English).unwrap();
         assert!(faster.contains(" less than in native, 0.5"), "{faster}");
+    }
+
+    #[test]
+    fn a_part_that_takes_no_time_in_the_baseline_is_told_and_all_parts_are_those_of_the_call() {
+        let mut findings = calls(10.0);
+        let level = specimen::make_level(2e7, 1);
+        let reason = "a value of zero or less has no ratio".into();
+        findings.rows[3].cells = vec![Cell::Missing(Missing::NotComparable { reason, level })];
+        for row in &mut findings.rows[1..3] {
+            row.cells = vec![Cell::Observed(specimen::make_level(2e7, 1))];
+        }
+        let text = describe_calls(&findings, 0, Language::English).unwrap();
+        assert!(
+            text.contains("enter 6.6") && text.contains("command 6.6") && text.contains("leave 6.6"),
+            "{text}"
+        );
     }
 
     #[test]
