@@ -105,7 +105,6 @@ pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Facts) {
     steps.facts = wanted.variables.clone();
     collect_where(&mut steps);
     steps.run_step("limits", READING_MS, Harmless, limits::note_all);
-    steps.run_step("refused", TIMING_MS, NeedsChild, filters::refused::note_refused);
     for place in &wanted.places {
         steps.run_step(place.role, PLACE_MS, NeedsChild, |noting| places::note_place(noting, place));
     }
@@ -124,6 +123,8 @@ pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Facts) {
         add_series(&mut steps, |steps| collect_times(steps, wanted, &name, began_ns));
     }
     steps.facts.0.remove(prices::TOOK);
+    // Last, since times are missed more.
+    steps.run_step("refused", TIMING_MS, NeedsChild, filters::refused::note_refused);
     let left = if passes > 0 { remove_folders(&mut steps, wanted, &name) } else { Facts::default() };
     let took_ms = (now_ns() - began_ns) / 1_000_000;
     (Surroundings { facts: steps.facts, lost: steps.lost, took_ms }, left)

@@ -66,11 +66,11 @@ pub fn count_filters(here: &Here<'_>, language: Language) -> Vec<String> {
     let rulesets =
         rulesets.map(|count| language.counted(count as usize, "ruleset of Landlock", "rulesets of Landlock"));
     // A plain user lacks capabilities anywhere: only below a filter it is news.
-    let refused = filters.tried.filter(|_| filters.mode == Some(2) && !filters.refused.is_empty());
-    let refused = refused.map(|tried| {
-        let count = filters.refused.len();
-        say!(language, "{count} of {tried} calls refused", count = count, tried = tried)
-    });
+    // The kernel may do without some calls.
+    let count = filters.refused.iter().filter(|refused| refused.answer != "ENOSYS").count();
+    let refused = filters.tried.filter(|_| filters.mode == Some(2) && count > 0);
+    let refused =
+        refused.map(|tried| say!(language, "{count} of {tried} calls refused", count = count, tried = tried));
     [calls, supervisor, refused, rulesets].into_iter().flatten().collect()
 }
 
