@@ -55,7 +55,7 @@ pub fn name_product(name: &str, language: Language) -> String {
         "apptainer" => language.word("an Apptainer container"),
         "oci" => language.word("a container of an OCI runtime"),
         "container" => language.word("a container"),
-        "namespaces" => language.word("namespaces to itself"),
+        "namespaces" => language.word("separate namespaces"),
         "gvisor" => language.word("gVisor"),
         "uml" => language.word("user-mode Linux"),
         "wsl1" => language.word("WSL 1"),
