@@ -272,10 +272,13 @@ const NO_FOLDERS: [&str; 4] = ["--help", "../../../..", "relative", "/var/tmp/..
 fn a_folder_that_cannot_be_one_is_the_environments_lie() {
     let program = Program::new();
     let looked = Command::new(find_tare()).args(["agent-look", "mark"]).output().unwrap().stdout;
-    let mut look: serde_json::Value = decode_frame(&looked).unwrap();
-    // A launcher that answers a look with a file, and does everything else.
+    let first = looked.split(|byte| *byte == b'\n').next().unwrap();
+    let mut look: serde_json::Value = decode_frame(first).unwrap();
+    // A launcher that answers a look with files, and does everything else.
     let launcher = program.path("launcher");
-    let text = "#!/bin/sh\ncase \" $* \" in *' agent-look '*) exec cat \"$0.look\";; esac\nexec \"$@\"\n";
+    let text = "#!/bin/sh\ncase \" $* \" in *' agent-look '*) cat \"$0.look\"; read word; exec cat \"$0.answer\";; esac\nexec \"$@\"\n";
+    let answer = serde_json::json!({ "word": "tare-word", "waited_ms": 1 });
+    fs::write(program.path("launcher.answer"), encode_frame(&answer)).unwrap();
     fs::write(&launcher, text).unwrap();
     fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
     let mut run = |base: &str| {
