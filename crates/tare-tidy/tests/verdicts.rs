@@ -31,10 +31,11 @@ fn compile(verdicts: &str, answers: &str) -> Output {
     write("findings/verdict.rs", verdicts);
     write("findings/answer.rs", answers);
     write("findings/interval.rs", &source("tare-analysis/src/findings/interval.rs"));
-    for name in ["findings/reach.rs", "findings/sameness.rs"] {
+    for name in ["findings/lasting.rs", "findings/reach.rs", "findings/sameness.rs"] {
         write(name, &source(&format!("tare-analysis/src/{name}")));
     }
     write("findings/limits.rs", &source("tare-data/src/session/limits.rs"));
+    write("lasting_work.rs", &source("tare-data/src/session/lasting.rs"));
     write("answer_words.rs", &source("tare-report/src/answers/table.rs"));
     write(
         "lib.rs",
@@ -43,7 +44,8 @@ fn compile(verdicts: &str, answers: &str) -> Output {
         extern crate self as anstyle;
         extern crate self as libm;
         extern crate self as tare_data;
-        pub mod session { pub use crate::findings::limits; }
+        pub mod session { pub use crate::findings::limits; pub use crate::lasting_work as lasting; }
+        pub mod lasting_work;
         pub fn exp(x: f64) -> f64 { x }
         pub fn log(x: f64) -> f64 { x }
         pub mod statistics {
@@ -53,6 +55,7 @@ fn compile(verdicts: &str, answers: &str) -> Output {
             pub mod verdict;
             pub mod interval;
             pub mod answer;
+            pub mod lasting;
             pub mod reach;
             pub mod sameness;
             pub mod limits;

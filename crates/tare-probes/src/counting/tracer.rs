@@ -198,12 +198,12 @@ fn read_registers(pid: libc::pid_t, is_in_call: bool) -> Option<Stop> {
     let mut is: libc::user_regs_struct = unsafe { std::mem::zeroed() };
     // SAFETY: the struct is as long as the kernel's, and lives through the call.
     let got = unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0 as libc::c_long, &raw mut is) };
-    (got >= 0).then(|| match is_in_call {
+    let arguments = [is.rdi, is.rsi, is.rdx, is.r10, is.r8, is.r9];
+    let stop = match is_in_call {
         true => Stop::After { answer: is.rax as i64 },
-        false => {
-            Stop::Before { number: is.orig_rax, arguments: [is.rdi, is.rsi, is.rdx, is.r10, is.r8, is.r9] }
-        }
-    })
+        false => Stop::Before { number: is.orig_rax, arguments },
+    };
+    (got >= 0).then_some(stop)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
