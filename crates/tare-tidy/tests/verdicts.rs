@@ -30,9 +30,8 @@ fn compile(verdicts: &str, answers: &str) -> Output {
     fs::create_dir(folder.path().join("findings")).unwrap();
     write("findings/verdict.rs", verdicts);
     write("findings/answer.rs", answers);
-    write("findings/interval.rs", &source("tare-analysis/src/findings/interval.rs"));
-    for name in ["findings/lasting.rs", "findings/reach.rs", "findings/sameness.rs"] {
-        write(name, &source(&format!("tare-analysis/src/{name}")));
+    for name in ["interval", "lasting", "reach", "sameness"].map(|name| format!("findings/{name}.rs")) {
+        write(&name, &source(&format!("tare-analysis/src/{name}")));
     }
     write("findings/limits.rs", &source("tare-data/src/session/limits.rs"));
     write("lasting_work.rs", &source("tare-data/src/session/lasting.rs"));
