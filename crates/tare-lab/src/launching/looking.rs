@@ -68,6 +68,8 @@ struct Looking {
     input: Option<ChildStdin>,
     output: Heard<ChildStdout>,
     errors: Heard<ChildStderr>,
+    /// True once it has answered the look.
+    was_found: bool,
     /// True where the command was asked, and its input left open meanwhile.
     was_asked: bool,
     /// True where the launcher returned before its command had answered.
@@ -79,7 +81,7 @@ impl Looking {
         let (output, errors) =
             (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));
         let input = child.stdin.take();
-        Looking { child, input, output, errors, was_asked: false, has_returned: false }
+        Looking { child, input, output, errors, was_found: false, was_asked: false, has_returned: false }
     }
 
     /// Reads until the launcher has ended, or has answered and had its time to end; None where it had to be killed.
@@ -92,7 +94,8 @@ impl Looking {
             self.output.read_ready();
             self.errors.read_ready();
             let has_answered = self.find::<Answer>().is_some();
-            if !self.was_asked && self.find::<Look>().is_some() {
+            if !self.was_found && self.find::<Look>().is_some() {
+                self.was_found = true;
                 end = Instant::now() + RETURN_WAIT;
                 if let Some(input) = &mut self.input {
                     // A command that takes no word does not answer it.
@@ -211,6 +214,19 @@ mod tests {
         let began = Instant::now();
         assert!(look(&format!("{}; exec sleep 1000", inside(&Look::default()))).is_ok());
         assert!(began.elapsed() < LOOK_WAIT);
+    }
+
+    #[test]
+    fn a_launcher_that_answers_late_and_does_not_return_is_not_waited_for() {
+        let script = format!("{}; exec sleep 1000", inside(&Look::default()));
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut looking = Looking::listen_to(processes::spawn_program(&mut command).unwrap());
+        // The input is closed before anything comes.
+        assert_eq!(looking.await_answer(Duration::from_secs(5)).unwrap(), None);
+        assert!(looking.was_found && !looking.was_asked);
+        looking.child.kill().unwrap();
+        looking.child.wait().unwrap();
     }
 
     #[test]
