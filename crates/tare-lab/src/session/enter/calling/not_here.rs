@@ -6,6 +6,10 @@ use tare_data::batch::Batch;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
 
+#[path = "truths.rs"]
+pub mod truths;
+
+use self::truths::Truths;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::session::arena::Outcome;
 use crate::session::enter::sides::Resolved;
@@ -14,6 +18,7 @@ use crate::session::enter::sides::Resolved;
 pub fn run_calls(
     _: (&SessionWorkspace, usize),
     _: &Resolved,
+    _: &mut Truths,
     _: &TrialRequest,
     _: &AtomicBool,
     _: &mut dyn FnMut(&Batch),
