@@ -209,9 +209,28 @@ impl Root {
     /// Starts the command with this root as its root folder. What it names a host or keeps in the kernel for other processes
     /// ends with it, too.
     pub fn enter_with(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
+        self.enter_furnished(command, false, workspace)
+    }
+
+    /// Starts a launcher likewise, which may join control groups of this machine.
+    pub fn launch_with(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
+        self.enter_furnished(command, true, workspace)
+    }
+
+    fn enter_furnished(
+        &self,
+        command: &mut Command,
+        joins_groups: bool,
+        workspace: &dyn Workspace,
+    ) -> Result<(), LabError> {
         let mut entered = self.clone();
         if let Some(steps) = &mut entered.view {
-            view::furnish_root(steps, self.path(), &self.shares)
+            let mut furnished = view::furnish_root(steps, self.path(), &self.shares);
+            if joins_groups {
+                furnished = furnished.and_then(|()| view::show_groups(steps, self.path()));
+            }
+            furnished
+                .and_then(|()| steps.change_root(self.path()))
                 .map_err(LabError::storage_error("mount in", workspace.folder()))?;
         }
         entered.mount_apart(command, UnshareFlags::NEWUTS | UnshareFlags::NEWIPC, workspace)

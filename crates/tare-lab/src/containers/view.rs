@@ -115,16 +115,12 @@ pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Resu
     Ok(steps)
 }
 
-/// Adds what runtimes give a root: /proc, /sys, /dev and the shares; and makes it the root.
+/// Adds what runtimes give a root: /proc, /sys, /dev and the shares.
 pub fn furnish_root(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) -> io::Result<()> {
     let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     if private_mounts::can_make_mount_namespace() {
         steps.add_mount("proc", &at.join("proc"), no_programs, "")?;
         steps.add_mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
-        // Launchers join groups, and runtimes of languages read their limits there.
-        if Path::new(GROUPS).exists() {
-            steps.bind_with_below(Path::new(GROUPS), &outside(at, Path::new(GROUPS)))?;
-        }
     } else {
         // Users other than root may mount neither for processes and a network that are the host's.
         steps.bind_with_below(Path::new("/proc"), &at.join("proc"))?;
@@ -134,7 +130,16 @@ pub fn furnish_root(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) 
     for (path, inside) in shares {
         steps.bind_with_below(path, &outside(at, Path::new(inside)))?;
     }
-    steps.change_root(at)
+    Ok(())
+}
+
+/// Shows the control groups of this machine in a root that was furnished, as far as this user may: a launcher joins one of them.
+pub fn show_groups(steps: &mut Steps, at: &Path) -> io::Result<()> {
+    if private_mounts::can_make_mount_namespace() && Path::new(GROUPS).exists() {
+        steps.bind_with_below(Path::new(GROUPS), &outside(at, Path::new(GROUPS)))?;
+        steps.make_optional();
+    }
+    Ok(())
 }
 
 struct View<'a> {

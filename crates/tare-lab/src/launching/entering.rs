@@ -141,7 +141,7 @@ impl Stage {
         match &self.root {
             Some(root) if root.is_view() => {
                 command.current_dir("/");
-                root.enter_with(command, workspace)
+                root.launch_with(command, workspace)
             }
             _ => {
                 // Sandboxes of agents let a command write in the folder in which it is started.
