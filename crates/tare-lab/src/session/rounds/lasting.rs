@@ -60,7 +60,8 @@ pub struct Lasting {
 impl Lasting {
     /// Lists the blocks of a plan that have no stretch yet.
     pub fn new(planned: &[LastingWork], stretches: &[Stretch]) -> Lasting {
-        let all = planned.iter().flat_map(|work| (0..BLOCKS).map(|block| (*work, block)));
+        let planned = LastingWork::ALL.into_iter().filter(|work| planned.contains(work));
+        let all = planned.flat_map(|work| (0..BLOCKS).map(move |block| (work, block)));
         let is_missing = |(work, block): &Block| {
             !stretches.iter().any(|of| of.work == *work && of.round / STRETCHES_A_BLOCK == *block)
         };
@@ -100,8 +101,17 @@ impl Lasting {
         self.failed.contains(&target)
     }
 
+    /// Tells whether there is a baseline to compare with, and anything else: without either nobody is left for it.
+    pub fn has_pairs(&self, course: &Course) -> bool {
+        let sides = self.list_sides(course);
+        sides.len() > 1 && course.session.plan.targets.role(sides[0]) == Role::Baseline
+    }
+
     /// Estimates the time that the missing blocks take, in ns.
     pub fn estimate_missing_ns(&self, course: &Course) -> u64 {
+        if !self.has_pairs(course) {
+            return 0;
+        }
         let sides = self.list_sides(course);
         // Each is entered once a block at least, and once after it.
         let starts_s: f64 = sides.iter().map(|target| 2.0 * course.targets[*target].start.s).sum();

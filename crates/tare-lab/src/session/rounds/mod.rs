@@ -200,7 +200,9 @@ impl<'a> Rounds<'a> {
     /// Runs the blocks of work that lasts which are wanted.
     fn run_lasting(&mut self, wanted: Wanted) -> Result<(), Stop> {
         while let Some(block) = self.lasting.find_next(self.arena.now_ns(), self.course.until_ns, wanted) {
-            self.run_block(block, wanted)?;
+            if self.lasting.has_pairs(&self.course) {
+                self.run_block(block, wanted)?;
+            }
             self.lasting.finish_block();
             self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
         }
@@ -248,7 +250,7 @@ impl<'a> Rounds<'a> {
             self.observer.observe_event(Event::Note(note));
             self.lasting.give_up(target);
         }
-        self.count_limits(target, false)?;
+        // Limits are not counted again: what they stopped here was no turn, and its cost is what a stretch measures.
         self.arena.leave_environment(target);
         self.sync_now_and_then()
     }
