@@ -1,7 +1,5 @@
 //! Loop of `work.lasting`: see its description.
 
-use std::sync::Barrier;
-
 use super::{cpu_primes, proc_spawn};
 use crate::descriptions::work_lasting::{ALL_SLICES, QUICK_SLICE};
 use crate::harness::syscall::getppid;
@@ -54,22 +52,19 @@ pub(super) fn measure_work_lasting(trial: &mut Trial<'_>) -> Result<(), Failure>
     })
 }
 
-/// Runs the same work in threads that begin together.
+/// Runs the same work in threads, which begin within the time that is not counted.
 fn all_threads(threads: u64, work: impl Fn() -> Result<Done, Failure> + Sync) -> Result<Vec<Done>, Failure> {
     if threads == 1 {
         return Ok(vec![work()?]);
     }
-    let together = &Barrier::new(threads as usize);
     std::thread::scope(|scope| {
-        let one = || {
-            together.wait();
-            work()
-        };
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, &work);
+        let started: Vec<_> = (0..threads).map(start).collect();
+        let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
+            let thread = thread.map_err(|e| broken_failure("starting a thread", e))?;
             thread.join().map_err(|_| broken_failure("a thread", "it panicked"))?
         };
-        running.into_iter().map(join).collect()
+        started.into_iter().map(join).collect()
     })
 }
 
