@@ -2,6 +2,8 @@
 
 use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Kind, Outcome, Row};
 
+use tare_data::session::lasting::LastingWork;
+
 use crate::answers::signs;
 use crate::calls::describe_calls;
 use crate::language::{Language, say};
@@ -143,9 +145,16 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     // The one figure that overturns others comes before them.
     let differing = findings.lasting.iter().filter(|cost| cost.outcome == Some(Outcome::Differs));
     let mut of_target = differing.filter(|cost| cost.target == findings.subjects[target]);
-    if let Some(long) = of_target.find_map(|cost| cost.ratio) {
+    if let Some((work, long)) = of_target.find_map(|cost| Some((cost.work, cost.ratio?))) {
         let times = words::format_estimate(long, language);
-        clauses.insert(0, say!(language, "work that lasts takes {times}", times = times));
+        let kind = language.word(words::describe_lasting_work(work));
+        clauses.insert(
+            0,
+            match work {
+                LastingWork::Arithmetic => say!(language, "work that lasts takes {times}", times = times),
+                _ => say!(language, "work that lasts ({kind}) takes {times}", kind = kind, times = times),
+            },
+        );
     }
     clauses.extend((missing > 0).then(|| say!(language, "not compared: {count}", count = missing)));
     if signs::is_emulated(findings, &findings.subjects[target]) {

@@ -119,7 +119,9 @@ pub(crate) fn add_lasting_work(findings: &mut Findings, session: &Session, margi
     }
     for (target, warning) in &mut findings.warnings {
         if let (Some(target), Warning::Throttled { factor, interval, .. }) = (target, warning)
-            && let Some(long) = of_target(target).first().and_then(|cost| cost.ratio)
+            && let Some(long) = of_target(target)
+                .iter()
+                .find_map(|cost| cost.ratio.filter(|_| cost.outcome == Some(Outcome::Differs)))
         {
             (*factor, *interval) = (Some(long.ratio), Some(long.interval.bounds()));
         }
@@ -196,8 +198,15 @@ fn find_reach(counted: Reach, costs: &[&LastingCost], case: &Case) -> Reach {
     let judged =
         alike.filter_map(|cost| Some((cost.outcome?, libm::log(cost.excess?.ratio).abs(), cost.ratio?)));
     let worst = judged.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let is_of_one = !is_alike(LastingWork::Processors, case);
+    let has_all = costs.iter().any(|cost| cost.work == LastingWork::Processors);
     match (counted, worst) {
-        (Reach::Stopped(stop), worst) => Reach::Stopped(stop.with_measured(worst.map(|(.., long)| long))),
+        // The limit leaves work like the case's as it is.
+        (Reach::Stopped(_), Some((Outcome::Excludes, ..))) if is_of_one || has_all => Reach::Lasting,
+        (Reach::Stopped(stop), worst) => {
+            let slower = worst.filter(|(outcome, ..)| *outcome != Outcome::Excludes);
+            Reach::Stopped(stop.with_measured(slower.map(|(.., long)| long)))
+        }
         (counted, None) => counted,
         (_, Some((Outcome::Excludes, ..))) => Reach::Lasting,
         (_, Some((Outcome::Open, ..))) => Reach::Open,

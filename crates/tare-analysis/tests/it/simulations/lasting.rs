@@ -194,6 +194,14 @@ fn counters_come_first_and_stretches_measure_what_a_stop_costs() {
     run(&mut session, LastingWork::Arithmetic, [1.0, 4.2], 0.005);
     let measured = factor(&session);
     assert!(measured.interval.contains(4.2) && !measured.interval.contains(5.0), "{measured:?}");
+    // A quota that leaves one thread as it is, and stops several: answers of one thread stay what they are.
+    session.stretches.clear();
+    run(&mut session, LastingWork::Arithmetic, [1.0, 1.0], 0.005);
+    run(&mut session, LastingWork::Processors, [1.0, 4.0], 0.005);
+    let found = find(&session);
+    assert_eq!(found.rows[0].cells[1].comparison().unwrap().reach, Reach::Lasting);
+    let is_of_processors = |(_, warning): &(_, Warning)| matches!(warning, Warning::Throttled { factor: Some(factor), .. } if *factor > 3.0);
+    assert!(found.warnings.iter().any(is_of_processors), "{:?}", found.warnings);
 }
 
 #[test]
