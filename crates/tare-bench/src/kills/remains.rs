@@ -61,12 +61,7 @@ pub fn list_remains(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     // The list of sessions that began here is kept.
     let files = files.filter(|path| !path.ends_with("begun"));
     left.extend(files.map(|path| format!("file {}", path.display())));
-    left.extend(
-        processes()
-            .into_iter()
-            .filter(|(_, words)| whose.meant(words))
-            .map(|(pid, _)| format!("process {pid}")),
-    );
+    left.extend(processes().into_iter().filter(|(_, words)| whose.meant(words)).map(|(process, _)| process));
     let named = mounts().into_iter().chain(states()).chain(loop_devices()).chain(control_groups());
     left.extend(named.chain(containers()).filter(|thing| whose.meant(thing)));
     left
@@ -127,18 +122,20 @@ impl Machine {
     }
 }
 
-/// Lists living processes, each with everything that could identify its owner.
-fn processes() -> Vec<(u32, String)> {
+/// Lists living processes by number and command line, each with everything that could identify its owner.
+fn processes() -> Vec<(String, String)> {
     let pids = list_paths(Path::new("/proc")).into_iter();
     pids.filter_map(|path| {
-        let pid = path.file_name()?.to_str()?.parse().ok()?;
+        let pid: u32 = path.file_name()?.to_str()?.parse().ok()?;
         let text = |file: &str| {
             let bytes = fs::read(path.join(file)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).replace('\0', "\n")
         };
         let link = |file: &str| fs::read_link(path.join(file)).unwrap_or_default().display().to_string();
-        let words = [text("environ"), text("cmdline"), link("exe"), link("cwd"), link("root")];
-        (pid != std::process::id()).then(|| (pid, words.join("\n")))
+        let line = text("cmdline");
+        let named = format!("process {pid}: {}", line.replace('\n', " ").trim());
+        let words = [text("environ"), line, link("exe"), link("cwd"), link("root")];
+        (pid != std::process::id()).then(|| (named, words.join("\n")))
     })
     .collect()
 }
