@@ -222,7 +222,8 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut looking = Looking::listen_to(processes::spawn_program(&mut command).unwrap());
-        // The input is closed before anything comes.
+        // It was closed before anything came.
+        looking.input = None;
         assert_eq!(looking.await_answer(Duration::from_secs(5)).unwrap(), None);
         assert!(looking.was_found && !looking.was_asked);
         looking.child.kill().unwrap();
