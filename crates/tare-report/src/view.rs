@@ -304,7 +304,7 @@ pub(crate) fn describe_lasting(findings: &Findings, every_work: bool, language: 
     let sentence = |work: LastingWork| {
         let environments = findings.subjects.iter().map(|name| {
             let range = of_work(work).find(|(target, _)| target == name).map(|(_, range)| range);
-            let range = range.unwrap_or_else(|| language.word("not looked at").to_owned());
+            let range = range.unwrap_or_else(|| language.word("not known").to_owned());
             format!("{} {range}", clean_text(name))
         });
         let environments = language.join_with_commas(&environments.collect::<Vec<_>>());

@@ -10,7 +10,7 @@ use super::lasting::Estimate;
 pub enum Reach {
     /// Work that lasts as well: stretches of it excluded that it takes a tenth more or less.
     Lasting,
-    /// Stretches as short as those that were timed; work that lasts was not looked at.
+    /// Stretches as short as those that were timed; of work that lasts nothing is known.
     #[default]
     Short,
     /// Short stretches, as far as is known: work that lasts was looked at, and nothing was excluded.

@@ -5,7 +5,7 @@ use crate::descriptions::work_lasting::{ALL_SLICES, QUICK_SLICE};
 use crate::harness::syscall::getppid;
 use crate::probe::prelude::*;
 
-/// Primes of a slice are counted below this number: 0.12 ms at 3 GHz.
+/// Primes of a slice are counted below this number: it takes some 0.1 ms.
 const MAX_PRIME: u64 = 5_000;
 /// Calls of a slice, beside a fork: a tenth to half of its time.
 const CALLS: u64 = 500;

@@ -51,6 +51,15 @@ fn a_table_names_what_was_excluded_and_short_answers_say_so() {
 }
 
 #[test]
+fn an_environment_whose_stretches_failed_is_not_said_to_be_unlooked_at() {
+    let (mut session, _) = make();
+    session.stretches.retain(|stretch| stretch.target != "noisy");
+    let findings = compute_findings(&session, &Options::default());
+    let text = render(&session, &findings, false, Language::English);
+    assert!(text.ends_with("q20 4.9 to 5.1x, noisy not known."), "{text}");
+}
+
+#[test]
 fn the_wide_table_and_markdown_have_every_kind_of_work() {
     let (session, findings) = make();
     let markdown = crate::markdown::render_markdown(&session, &findings).replace('\\', "");
