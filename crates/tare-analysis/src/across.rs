@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use crate::change::{
-    Side, Target, Value, find_cost, find_objection, find_rows, list_subjects, widest_margin,
+    Judged, Target, Value, find_cost, find_objection, find_rows, list_subjects, widest_margin,
 };
 use crate::findings::{Answer, Interval, Row, Verdict};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
@@ -111,9 +111,8 @@ fn answer(verdict: Verdict, interval: Interval) -> Answer {
 }
 
 /// Joins records, at least [`FEWEST_SESSIONS`] for any cell to have a slowdown.
-pub fn join_records(sides: &[Side<'_>]) -> Joined {
-    let sessions: Vec<_> = sides.iter().map(|side| side.session).collect();
-    let targets = list_subjects(&sessions);
+pub fn join_records(sides: &[&Judged]) -> Joined {
+    let targets = list_subjects(sides);
     let mut rows: Vec<JoinedRow> = Vec::new();
     for side in sides {
         for row in &side.findings.rows {
@@ -126,7 +125,7 @@ pub fn join_records(sides: &[Side<'_>]) -> Joined {
     Joined { targets, rows }
 }
 
-fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
+fn joined_row(sides: &[&Judged], row: &Row, targets: &[Target]) -> JoinedRow {
     let rows = find_rows(sides, row);
     let objection = find_objection(&rows);
     let margin = widest_margin(&rows);
@@ -144,8 +143,8 @@ fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
     }
 }
 
-fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &Target, margin: Margin) -> JoinedCell {
-    let values: Vec<Option<Value>> = rows.iter().map(|(side, row)| value(*side, *row, target)).collect();
+fn joined_cell(rows: &[(&Judged, Option<&Row>)], target: &Target, margin: Margin) -> JoinedCell {
+    let values: Vec<Option<Value>> = rows.iter().map(|(side, row)| value(side, *row, target)).collect();
     let sessions = values.iter().flatten().count();
     let enough = Slowdown::from_values(&values, margin).filter(|_| sessions >= FEWEST_SESSIONS);
     enough.map_or_else(
@@ -160,7 +159,7 @@ fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &Target, margin: Margi
 }
 
 /// Reads the value of a cell from a record; none where it has no ratio, or no interval yet.
-fn value(side: Side<'_>, row: Option<&Row>, target: &Target) -> Option<Value> {
+fn value(side: &Judged, row: Option<&Row>, target: &Target) -> Option<Value> {
     find_cost((side, row), target)?.value()
 }
 

@@ -5,8 +5,9 @@ use tare_data::facts::keys::RUNTIME_COMMAND as COMMAND;
 
 use serde::Serialize;
 use tare_data::facts::Facts;
-use tare_data::session::{Session, TargetFacts};
+use tare_data::session::TargetFacts;
 
+use crate::change::judged::Judged;
 use crate::facts::PASSING;
 
 /// From this number of hex digits on a word is the name of a session, as in folders and commands.
@@ -24,7 +25,7 @@ pub struct ChangedFact {
 }
 
 /// Finds facts of two records that differ, by key; a fact that several environments share is listed once.
-pub(crate) fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
+pub(crate) fn changed_facts(old: &Judged, new: &Judged) -> Vec<ChangedFact> {
     let mut found: BTreeMap<(String, Option<String>, Option<String>), Vec<String>> = BTreeMap::new();
     let mut note = |of: &str, old: &Facts, new: &Facts| {
         for (key, then, now) in differing(old, new) {
@@ -42,10 +43,10 @@ pub(crate) fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
     found.into_iter().map(fact).collect()
 }
 
-fn program(session: &Session) -> Facts {
+fn program(record: &Judged) -> Facts {
     let mut facts = Facts::default();
-    facts.add_fact("tare.version", &session.header.tare);
-    facts.add_fact("tare.binary", &session.header.binary);
+    facts.add_fact("tare.version", &record.header.tare);
+    facts.add_fact("tare.binary", &record.header.binary);
     facts
 }
 

@@ -8,34 +8,29 @@
 
 mod costs;
 pub mod facts;
+mod judged;
 mod sides;
 
 use serde::Serialize;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Plan, Role, Session};
+use tare_data::session::{Plan, Role};
 
 pub use self::costs::{Cost, Factor, Value};
+pub use self::judged::Judged;
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::change::sides::compare_costs;
 use crate::findings::sameness::MARGIN;
-use crate::findings::{Answer, Cell, Comparison, Findings, Interval, Missing, Reach, Row, Verdict};
+use crate::findings::{Answer, Cell, Comparison, Interval, Missing, Reach, Row, Verdict};
 use crate::gate::{
     Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_slower, rule_within_reach,
 };
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
-use crate::verdicts::doubts::ends::{Ends, count_ends, explain_other_ends};
+use crate::verdicts::doubts::ends::{Ends, explain_other_ends};
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Spread between sessions of one machine where nothing measures it and no other is stated, as a standard deviation of
 /// logarithms: 0.5 %, by which the ratios of trials that take turns differ from one session to the next.
 pub const STATED_SPREAD: f64 = 0.005;
-
-/// A record on one side of the comparison.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
-    pub session: &'a Session,
-    pub findings: &'a Findings,
-}
 
 /// Older and newer records compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -92,9 +87,9 @@ fn answer_change(factor: Option<Factor>, verdict: Verdict, margin: Margin) -> An
 
 /// Compares older records with newer ones, at least one of each. `spread` is that between sessions, as a standard deviation of
 /// logarithms, for cells with one session a side.
-pub fn compare_records(old: &[Side<'_>], new: &[Side<'_>], spread: f64) -> Changes {
-    let newer_first: Vec<Side<'_>> = new.iter().chain(old).copied().collect();
-    let targets = list_subjects(&newer_first.iter().map(|side| side.session).collect::<Vec<_>>());
+pub fn compare_records(old: &[&Judged], new: &[&Judged], spread: f64) -> Changes {
+    let newer_first: Vec<&Judged> = new.iter().chain(old).copied().collect();
+    let targets = list_subjects(&newer_first);
     let mut rows: Vec<(ChangedRow, Margin)> = Vec::new();
     for row in newer_first.iter().flat_map(|side| &side.findings.rows) {
         if rows.iter().all(|(known, _)| (&known.case, &known.metric) != (&row.case, &row.metric.name)) {
@@ -105,17 +100,17 @@ pub fn compare_records(old: &[Side<'_>], new: &[Side<'_>], spread: f64) -> Chang
     let (mut rows, margins): (Vec<ChangedRow>, Vec<Margin>) = rows.into_iter().unzip();
     confirm(&mut rows, &margins);
     let facts = match (old.first(), new.first()) {
-        (Some(old), Some(new)) => changed_facts(old.session, new.session),
+        (Some(old), Some(new)) => changed_facts(old, new),
         _ => Vec::new(),
     };
     Changes { targets, rows, facts }
 }
 
 /// A record with its row of one case and metric.
-type SideRow<'a> = (Side<'a>, Option<&'a Row>);
+type SideRow<'a> = (&'a Judged, Option<&'a Row>);
 
 /// Finds the row of a case and metric in each of some records.
-pub(crate) fn find_rows<'a>(sides: &[Side<'a>], row: &Row) -> Vec<SideRow<'a>> {
+pub(crate) fn find_rows<'a>(sides: &[&'a Judged], row: &Row) -> Vec<SideRow<'a>> {
     let is_it = |other: &&Row| (&other.case, &other.metric.name) == (&row.case, &row.metric.name);
     sides.iter().map(|side| (*side, side.findings.rows.iter().find(is_it))).collect()
 }
@@ -146,9 +141,9 @@ fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
 
 /// Lists the subjects of some records in the order in which they first occur. Each is known by its specification: a preset's name
 /// may come to mean another environment. A name that does is told apart by the specification behind it.
-pub(crate) fn list_subjects(sessions: &[&Session]) -> Vec<Target> {
+pub(crate) fn list_subjects(records: &[&Judged]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
-    let all = sessions.iter().flat_map(|session| session.plan.targets.of_role(Role::Subject));
+    let all = records.iter().flat_map(|record| record.plan.targets.of_role(Role::Subject));
     for target in all {
         if targets.iter().any(|known| known.specification == target.specification) {
             continue;
@@ -193,7 +188,7 @@ fn changed_row(
 /// Explains why the ratios of a row do not mean the same in all of some records.
 pub(crate) fn find_objection(all: &[SideRow<'_>]) -> Option<String> {
     let (first, of_first) = all.iter().find(|(_, row)| row.is_some())?;
-    all.iter().find_map(|(side, row)| find_row_objection(*first, *side, *of_first, *row))
+    all.iter().find_map(|(side, row)| find_row_objection(first, side, *of_first, *row))
 }
 
 /// Finds the cost of a layer in a record's row.
@@ -202,8 +197,8 @@ pub(crate) fn find_cost((side, row): SideRow<'_>, target: &Target) -> Option<Cos
 }
 
 /// Finds an environment's cell of a row; None where the record has no such row or environment.
-pub(crate) fn find_cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &Target) -> Option<&'a Cell> {
-    let mut subjects = side.session.plan.targets.of_role(Role::Subject);
+pub(crate) fn find_cell<'a>(side: &'a Judged, row: Option<&'a Row>, target: &Target) -> Option<&'a Cell> {
+    let mut subjects = side.plan.targets.of_role(Role::Subject);
     let at = subjects.position(|subject| subject.specification == target.specification)?;
     row?.cells.get(at)
 }
@@ -224,7 +219,7 @@ fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, 
         return ChangedCell::Compared { old, new, answer, factor };
     }
     let lacking = |side: &Vec<SideRow<'_>>, which: &str| {
-        side.first().and_then(|(side, row)| missing(find_cell(*side, *row, target), which))
+        side.first().and_then(|(side, row)| missing(find_cell(side, *row, target), which))
     };
     let reason = lacking(sides[0], "old").or_else(|| lacking(sides[1], "new"));
     ChangedCell::NotComparable {
@@ -236,24 +231,24 @@ fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, 
 
 /// Explains why a command's runs do not compare, which ended otherwise than before in an environment or in the baseline.
 fn explain_ends(sides: [&Vec<SideRow<'_>>; 2], target: &Target) -> Option<String> {
-    let explain = |name_of: &dyn Fn(&Session) -> Option<String>| {
+    let explain = |name_of: &dyn Fn(&Judged) -> Option<String>| {
         let [old, new] = sides.map(|side| {
             let mut all = Ends::new();
             for (side, row) in side {
-                let (Some(name), Some(row)) = (name_of(side.session), row) else { continue };
-                for (end, count) in count_ends(side.session, &row.case, &name) {
-                    *all.entry(end).or_default() += count;
+                let (Some(name), Some(row)) = (name_of(side), row) else { continue };
+                for (end, count) in side.ends_of(&row.case, &name).into_iter().flatten() {
+                    *all.entry(*end).or_default() += count;
                 }
             }
             all
         });
         explain_other_ends([&old, &new])
     };
-    let subject = |session: &Session| {
-        let mut targets = session.plan.targets.of_role(Role::Subject);
+    let subject = |record: &Judged| {
+        let mut targets = record.plan.targets.of_role(Role::Subject);
         Some(targets.find(|of| of.specification == target.specification)?.name.clone())
     };
-    let baseline = |session: &Session| Some(session.baseline()?.name.clone());
+    let baseline = |record: &Judged| Some(record.baseline()?.name.clone());
     explain(&subject).or_else(|| Some(format!("in the baseline {}", explain(&baseline)?)))
 }
 
@@ -278,13 +273,13 @@ fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
 
 /// Explains why the ratios of a row do not mean the same in both records.
 pub(crate) fn find_row_objection(
-    old: Side,
-    new: Side,
+    old: &Judged,
+    new: &Judged,
     old_row: Option<&Row>,
     new_row: Option<&Row>,
 ) -> Option<String> {
     let (old_row, new_row) = (old_row?, new_row?);
-    let baseline = |side: Side<'_>| side.session.baseline().map(|target| target.specification.to_string());
+    let baseline = |side: &Judged| side.baseline().map(|target| target.specification.to_string());
     let (then, now) = (baseline(old), baseline(new));
     if then != now {
         let named = |baseline: Option<String>| baseline.unwrap_or_else(|| "nothing".into());
@@ -293,7 +288,7 @@ pub(crate) fn find_row_objection(
     let planned = |plan: &'_ Plan| -> Option<String> {
         plan.cases.iter().find(|case| case.id == new_row.case).map(|case| case.definition.clone())
     };
-    if planned(&old.session.plan) != planned(&new.session.plan) {
+    if planned(&old.plan) != planned(&new.plan) {
         return Some("the measurement has changed: the definitions differ".into());
     }
     (old_row.metric != new_row.metric).then(|| "the metric is read otherwise".into())
@@ -301,12 +296,12 @@ pub(crate) fn find_row_objection(
 
 /// Finds the widest margin of some records, raised for changes to the difference that any of their sessions
 /// found where there is none.
-pub(crate) fn widest_margin(sides: &[(Side, Option<&Row>)]) -> Margin {
-    let planned = |(side, row): &(Side<'_>, Option<&Row>)| {
-        let case = side.session.plan.cases.iter().find(|case| Some(&case.id) == row.map(|row| &row.case));
+pub(crate) fn widest_margin(sides: &[(&Judged, Option<&Row>)]) -> Margin {
+    let planned = |(side, row): &(&Judged, Option<&Row>)| {
+        let case = side.plan.cases.iter().find(|case| Some(&case.id) == row.map(|row| &row.case));
         case.map(|case| case.margin).filter(|margin| margin.is_finite() && *margin > 0.0)
     };
-    let control = |(_, row): &(Side<'_>, Option<&Row>)| {
+    let control = |(_, row): &(&Judged, Option<&Row>)| {
         let cost = cell_cost(row.as_ref()?.control.as_ref()?)?;
         (!cost.interval.contains(1.0)).then(|| libm::log(cost.ratio).abs()).filter(|floor| floor.is_finite())
     };

@@ -1,15 +1,14 @@
 //! Sessions joined: known answers, and how often the intervals over sessions hold the truth.
 
-use tare_analysis::Options;
 use tare_analysis::across::*;
-use tare_analysis::change::{Side, Value};
+use tare_analysis::change::{Judged, Value};
 use tare_analysis::findings::Verdict;
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 use tare_data::session::Session;
 
 use crate::sessions::{
-    MARGIN, Outcome, compute_jitter, high, low, make_session, make_timed_case, run_rounds,
+    MARGIN, Outcome, compute_jitter, high, judge, low, make_session, make_timed_case, run_rounds,
 };
 use crate::simulations::noise_models::draw_normal;
 
@@ -81,13 +80,8 @@ fn costing(ratio: f64, started: &str) -> Session {
 }
 
 fn joined_of(sessions: &[Session]) -> Joined {
-    let findings: Vec<_> = sessions
-        .iter()
-        .map(|session| tare_analysis::compute_findings(session, &Options::default()))
-        .collect();
-    let sides: Vec<Side> =
-        sessions.iter().zip(&findings).map(|(session, findings)| Side { session, findings }).collect();
-    join_records(&sides)
+    let judged: Vec<Judged> = sessions.iter().map(judge).collect();
+    join_records(&judged.iter().collect::<Vec<_>>())
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tare_data::session::{Role, Session};
 use tare_specimen::change_sides;
 
 use crate::sessions::{
-    MARGIN, Outcome, compute_jitter, high, low, make_session, make_timed_case, run_rounds,
+    MARGIN, Outcome, compute_jitter, high, judge, low, make_session, make_timed_case, run_rounds,
 };
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, draw_normal, simulate_pairs};
 
@@ -78,11 +78,7 @@ fn costing(ratio: f64) -> Session {
 }
 
 fn compared(old: &Session, new: &Session) -> Changes {
-    let options = Options::default();
-    let (then, now) =
-        (tare_analysis::compute_findings(old, &options), tare_analysis::compute_findings(new, &options));
-    let [old, new] = [(old, &then), (new, &now)].map(|(session, findings)| Side { session, findings });
-    compare_records(&[old], &[new], 0.0)
+    compare_records(&[&judge(old)], &[&judge(new)], 0.0)
 }
 
 fn answers(changes: &Changes, condition: &str) -> Vec<Ruling> {
@@ -257,12 +253,10 @@ fn compare_unchanged(sessions: usize, between: f64, stated: f64) -> Shares {
                 let [ratio, low, high] = [ln, ln - 1.96 * error, ln + 1.96 * error].map(libm::exp);
                 (comparison.ratio, comparison.interval_alone) = (ratio, Interval::new(low, high));
             }
-            (session, findings)
+            Judged::new(session, findings)
         };
         let drawn = [(); 2].map(|()| (0..sessions).map(|_| draw()).collect::<Vec<_>>());
-        let [old, new] = [0, 1].map(|side| -> Vec<Side<'_>> {
-            drawn[side].iter().map(|(session, findings)| Side { session, findings }).collect()
-        });
+        let [old, new] = drawn.each_ref().map(|side| side.iter().collect::<Vec<_>>());
         let changes = compare_records(&old, &new, stated);
         let ChangedCell::Compared { answer, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
             panic!("{changes:?}")
@@ -295,15 +289,8 @@ fn sessions_that_differ_by_chance_claim_no_change() {
 fn a_change_among_several_sessions_a_side_is_found() {
     let of = |ratio: f64| [1.0, 1.01, 0.99].map(|day| costing(ratio * day));
     let (old, new) = (of(2.0), of(2.4));
-    let judged = |sessions: &[Session; 3]| {
-        sessions.each_ref().map(|session| tare_analysis::compute_findings(session, &Options::default()))
-    };
-    let (then, now) = (judged(&old), judged(&new));
-    let old: Vec<Side<'_>> =
-        old.iter().zip(&then).map(|(session, findings)| Side { session, findings }).collect();
-    let new: Vec<Side<'_>> =
-        new.iter().zip(&now).map(|(session, findings)| Side { session, findings }).collect();
-    let changes = compare_records(&old, &new, 0.0);
+    let (old, new) = (old.each_ref().map(judge), new.each_ref().map(judge));
+    let changes = compare_records(&old.each_ref(), &new.each_ref(), 0.0);
     let ChangedCell::Compared { old, answer, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
         panic!("{changes:?}")
     };
@@ -327,13 +314,7 @@ fn environments_are_matched_by_what_was_entered_and_not_by_name() {
         session
     };
     let old = named("wsl2-like", "qemu?cache=mmap");
-    let compare = |new: &Session| {
-        let of = |session| tare_analysis::compute_findings(session, &Options::default());
-        let (of_old, of_new) = (of(&old), of(new));
-        let (old, new) =
-            (Side { session: &old, findings: &of_old }, Side { session: new, findings: &of_new });
-        compare_records(&[old], &[new], 0.0)
-    };
+    let compare = |new: &Session| compared(&old, new);
     let names =
         |changes: &Changes| changes.targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>();
     let renamed = compare(&named("wsl2-like-9p", "qemu?cache=mmap"));
@@ -361,11 +342,7 @@ fn a_change_passes_no_gate_where_a_limit_stops_work_that_lasts() {
     let old = session_of(2.0, 1.0);
     let mut new = session_of(2.0, 1.0);
     let ruled = |new: &Session| {
-        let findings = [&old, new].map(|of| tare_analysis::compute_findings(of, &Options::default()));
-        let [old, new] = [&old, new];
-        let sides =
-            [Side { session: old, findings: &findings[0] }, Side { session: new, findings: &findings[1] }];
-        let changes = compare_records(&sides[..1], &sides[1..], 0.0);
+        let changes = compared(&old, new);
         let condition = Condition::of_two("regressed>1.5").unwrap();
         judge_changes(&changes, &[condition]).cells.iter().map(|cell| cell.answer).collect::<Vec<_>>()
     };

@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 use tare_analysis::change::facts::ChangedFact;
-use tare_analysis::change::{ChangedCell, ChangedRow, Changes, Cost, Factor, Target};
+use tare_analysis::change::{ChangedCell, ChangedRow, Changes, Cost, Factor, Judged, Target};
 use tare_analysis::findings::{Answer, Kind, Row};
 use tare_analysis::gate::Outcome;
-use tare_data::session::Session;
 
 use crate::answers::table::answer_words;
 use crate::language::Language;
@@ -24,8 +23,8 @@ const MOST_FACTS: usize = 16;
 /// Older and newer records, with their sessions and files, and the changes between them.
 #[derive(Clone, Copy)]
 pub struct Diff<'a> {
-    pub old: &'a [(&'a Session, &'a str)],
-    pub new: &'a [(&'a Session, &'a str)],
+    pub old: &'a [(&'a Judged, &'a str)],
+    pub new: &'a [(&'a Judged, &'a str)],
     pub changes: &'a Changes,
     /// Spread between sessions that cells with one a side are judged by, as a standard deviation of logarithms.
     pub spread: f64,
@@ -81,12 +80,12 @@ impl Diff<'_> {
     fn heads(&self) -> Vec<String> {
         let sides = [("old", self.old), ("new", self.new)];
         let records = sides.into_iter().flat_map(|(which, all)| all.iter().map(move |one| (which, one)));
-        let head = |(which, (session, file)): (&str, &(&Session, &str))| {
-            let (study, started) = (clean_text(&session.plan.study), clean_text(&session.header.started));
+        let head = |(which, (record, file)): (&str, &(&Judged, &str))| {
+            let (study, started) = (clean_text(&record.plan.study), clean_text(&record.header.started));
             format!(
                 "{which}  {}  {study}, started {started}, tare {}",
                 clean_text(file),
-                clean_text(&session.header.tare)
+                clean_text(&record.header.tare)
             )
         };
         records.map(head).collect()
@@ -271,11 +270,11 @@ pub fn render_diff_json(diff: &Diff) -> String {
     crate::text::json::render_escaped_json(&document) + "\n"
 }
 
-pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {
-    let header = &session.header;
+pub(crate) fn record_of<'a>((record, file): (&'a Judged, &'a str)) -> Record<'a> {
+    let header = &record.header;
     Record {
         file,
-        study: &session.plan.study,
+        study: &record.plan.study,
         started: &header.started,
         tare: &header.tare,
         binary: &header.binary,
@@ -294,7 +293,7 @@ pub fn list_met_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::change::{Side, compare_records};
+    use tare_analysis::change::compare_records;
     use tare_analysis::findings::Cell;
 
     use super::*;
@@ -310,8 +309,8 @@ mod tests {
         new.plan.cases[2].definition = "d1".into();
         new.facts[2].inside.add_fact("kernel.release", "6.19");
         new.facts[3].inside.add_fact("kernel.release", "6.19");
-        let sides = [(&old, &then), (&new, &now)].map(|(session, findings)| Side { session, findings });
-        let changes = compare_records(&sides[..1], &sides[1..], 0.005);
+        let (old, new) = (Judged::new(old, then), Judged::new(new, now));
+        let changes = compare_records(&[&old], &[&new], 0.005);
         let diff = Diff {
             old: &[(&old, "before.tare")],
             new: &[(&new, "after.tare")],

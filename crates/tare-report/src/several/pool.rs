@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
-use tare_data::session::Session;
+use tare_analysis::change::Judged;
 
 use crate::answers::table::answer_words;
 use crate::number::{format_percent, format_ratio, ratio_interval};
@@ -16,7 +16,7 @@ const VERSION: u32 = 2;
 /// Records with their sessions and files, and their joint findings.
 #[derive(Clone, Copy)]
 pub struct Pool<'a> {
-    pub records: &'a [(Session, String)],
+    pub records: &'a [(&'a Judged, &'a str)],
     pub joined: &'a Joined,
     /// Every metric.
     pub wide: bool,
@@ -66,12 +66,12 @@ impl Pool<'_> {
 
     /// Describes each record.
     fn heads(&self) -> Vec<String> {
-        let head = |(session, file): &(Session, String)| {
-            let (study, started) = (clean_text(&session.plan.study), clean_text(&session.header.started));
+        let head = |(record, file): &(&Judged, &str)| {
+            let (study, started) = (clean_text(&record.plan.study), clean_text(&record.header.started));
             format!(
                 "{}  {study}, started {started}, tare {}",
                 clean_text(file),
-                clean_text(&session.header.tare)
+                clean_text(&record.header.tare)
             )
         };
         self.records.iter().map(head).collect()
@@ -135,7 +135,7 @@ struct Document<'a> {
 
 /// Writes one JSON document on one line: every metric.
 pub fn render_pool_json(pool: &Pool) -> String {
-    let records = pool.records.iter().map(|(session, file)| record_of((session, file))).collect();
+    let records = pool.records.iter().copied().map(record_of).collect();
     let document = Document { schema: SCHEMA, version: VERSION, records, joined: pool.joined };
     crate::text::json::render_escaped_json(&document) + "\n"
 }
@@ -143,7 +143,6 @@ pub fn render_pool_json(pool: &Pool) -> String {
 #[cfg(test)]
 mod tests {
     use tare_analysis::across::join_records;
-    use tare_analysis::change::Side;
     use tare_analysis::findings::Cell;
 
     use super::*;
@@ -152,27 +151,17 @@ mod tests {
     /// Renders three sessions: gvisor's system calls cost 24x, 25x and 26x, and the definition of the third
     /// case changed once.
     fn shown(show: fn(&Pool) -> String) -> String {
-        let sides: Vec<_> = [24.0, 25.0, 26.0]
-            .into_iter()
-            .map(|slowdown| {
-                let (session, mut findings) = (specimen::make_session(2), specimen::make_findings(2));
-                let cell = specimen::make_comparison(173.4, slowdown, 1);
-                findings.rows[0].cells[1] = Cell::Compared(Box::new(cell));
-                (session, findings)
-            })
-            .collect();
-        let mut records: Vec<(Session, String)> = sides
-            .iter()
-            .zip(["a", "b", "c"])
-            .map(|((s, _), name)| (s.clone(), format!("{name}.tare")))
-            .collect();
-        records[2].0.plan.cases[2].definition = "d1".into();
-        let sides: Vec<Side> = records
-            .iter()
-            .zip(&sides)
-            .map(|((session, _), (_, findings))| Side { session, findings })
-            .collect();
-        let joined = join_records(&sides);
+        let judged = [24.0, 25.0, 26.0].map(|slowdown| {
+            let (mut session, mut findings) = (specimen::make_session(2), specimen::make_findings(2));
+            let cell = specimen::make_comparison(173.4, slowdown, 1);
+            findings.rows[0].cells[1] = Cell::Compared(Box::new(cell));
+            if slowdown > 25.5 {
+                session.plan.cases[2].definition = "d1".into();
+            }
+            Judged::new(session, findings)
+        });
+        let joined = join_records(&judged.each_ref());
+        let records: Vec<(&Judged, &str)> = judged.iter().zip(["a.tare", "b.tare", "c.tare"]).collect();
         show(&Pool { records: &records, joined: &joined, wide: false, width: 100 })
     }
 

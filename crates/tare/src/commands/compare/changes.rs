@@ -1,14 +1,10 @@
 //! `tare compare OLD... --to NEW...`: compares slowdowns in older and newer records.
 
-use std::path::PathBuf;
-
-use tare_analysis::change::{self, Side};
-use tare_analysis::findings::Findings;
-use tare_data::session::Session;
+use tare_analysis::change::{self, Judged};
 use tare_lab::asked::conditions::matches_nothing;
 use tare_report::several::diff::{self, Diff as View};
 
-use super::records::read_noting;
+use super::records::{Read, judge_records};
 use crate::args::Compare;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
@@ -18,9 +14,10 @@ use crate::{outputs, ui};
 pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
     outputs::check_redirection(&args.fail_if)?;
     let conditions = args.list_conditions();
-    let (old, new) = (read_all(&args.records)?, read_all(&args.to)?);
+    let (old, new) = (judge_records(&args.records)?, judge_records(&args.to)?);
+    let [old, new] = [&old, &new].map(|side| side.iter().map(Read::named).collect::<Vec<_>>());
     note_order(&old, &new);
-    let [then, now] = [&old, &new].map(|side| side.iter().map(Read::as_side).collect::<Vec<_>>());
+    let [then, now] = [&old, &new].map(|side| side.iter().map(|(judged, _)| *judged).collect::<Vec<_>>());
     let changes = change::compare_records(&then, &now, args.between);
     let mut outcome = change::judge_changes(&changes, &conditions);
     outcome.allows_undecided = args.allow_undecided;
@@ -28,9 +25,6 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
         let targets: Vec<String> = changes.targets.iter().map(|target| target.name.clone()).collect();
         return Err(matches_nothing(idle, &targets).into());
     }
-    let [old, new] = [&old, &new].map(|side| -> Vec<(&Session, &str)> {
-        side.iter().map(|read| (&read.session, read.file.as_str())).collect()
-    });
     let view = View {
         old: &old,
         new: &new,
@@ -57,32 +51,10 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
     })
 }
 
-/// A record that was read, with its findings.
-struct Read {
-    file: String,
-    session: Session,
-    findings: Findings,
-}
-
-impl Read {
-    fn as_side(&self) -> Side<'_> {
-        Side { session: &self.session, findings: &self.findings }
-    }
-}
-
-fn read_all(files: &[PathBuf]) -> Result<Vec<Read>, CommandError> {
-    let read = |file: &PathBuf| {
-        let session = read_noting(file)?;
-        let findings = tare_analysis::compute_findings(&session, &tare_analysis::Options::default());
-        Ok(Read { file: file.display().to_string(), session, findings })
-    };
-    files.iter().map(read).collect()
-}
-
 /// Notes an older record that was started after a newer one.
-fn note_order(old: &[Read], new: &[Read]) {
-    let started = |side: &[Read], latest: bool| {
-        let all = side.iter().filter_map(|read| Some((instant(&read.session)?, read.file.clone())));
+fn note_order(old: &[(&Judged, &str)], new: &[(&Judged, &str)]) {
+    let started = |side: &[(&Judged, &str)], latest: bool| {
+        let all = side.iter().filter_map(|(judged, file)| Some((instant(judged)?, (*file).to_owned())));
         if latest { all.max() } else { all.min() }
     };
     if let (Some((then, old)), Some((now, new))) = (started(old, true), started(new, false))
@@ -92,6 +64,6 @@ fn note_order(old: &[Read], new: &[Read]) {
     }
 }
 
-fn instant(session: &Session) -> Option<jiff::Timestamp> {
-    session.header.started.parse().ok()
+fn instant(judged: &Judged) -> Option<jiff::Timestamp> {
+    judged.header.started.parse().ok()
 }
