@@ -20,7 +20,7 @@ impl Span {
     }
 }
 
-/// Slow batches of an environment whose trials took turns: those that take 1.5 times the median of their trial.
+/// Slow batches of an environment whose trials took turns: those that take 1.5 times the usual cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlowSeen {
     pub slow: u64,

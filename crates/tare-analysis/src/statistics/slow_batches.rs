@@ -1,8 +1,9 @@
 //! Slow batches: what they add to the mean of a cell whose trials took turns, and how sure that is.
 //!
-//! The typical difference does not see one batch in a hundred that takes ten times as long. What such batches add is compared pair by
-//! pair: a bad moment of the machine makes many of them, on both sides, and batches of one trial depend on each other. As they are
-//! few, one more is reckoned with on either side.
+//! The typical difference does not see one batch in a hundred that takes ten times as long. A batch is slow by the standard of the
+//! whole cell, so that a trial of one batch has slow ones as well, and a disk whose slow fifth is its nature has few. What they add is
+//! compared pair by pair: a bad moment of the machine makes many of them, on both sides, and batches of one trial depend on each
+//! other. As they are few, one more is reckoned with on either side.
 //!
 //! A disk stalls for hundreds of batches now and then, on either side, and a mean with such a stall in it is known to nothing.
 //! The longest stalls count with a limited size, and are compared by their number as well.
@@ -13,31 +14,72 @@
 
 use crate::statistics::normal::Z_80;
 use crate::statistics::sign_test;
-use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::statistics::spread::compute_spread;
 
-/// A batch is slow where it takes this many times its trial's median.
+/// A batch is slow where it takes this many times the usual cost: its side's median...
 const SLOW: f64 = 1.5;
+/// ...or more, such that no more than the others of this share of both sides' batches are slow.
+const NOT_SLOW: f64 = 0.95;
 /// Limit on what a slow batch counts as adding, in typical batches. One in 300 of them moves a mean by a tenth.
 const LONGEST: f64 = 30.0;
 /// Chance below which the longest are not spread over both sides as if they were the machine's...
 const UNEVEN: f64 = 0.1;
 /// ...and below which that is known.
 const SURELY_UNEVEN: f64 = 0.01;
-/// Time that a slow batch is taken to add where none was seen, in typical batches.
-const UNSEEN: f64 = 9.0;
-/// Fewest batches a side, and fewest pairs, from which slow ones can be told to be absent.
-const FEWEST_BATCHES: u64 = 300;
+/// Fewest pairs from which slow ones can be told to be absent.
 const FEWEST_PAIRS: usize = 29;
 /// Deviations from the mean at which a normal distribution has 95 % below.
 const Z_95: f64 = 1.644_853_626_951_472_2;
 
+/// Batches of a trial that took turns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrialBatches {
+    /// Cost of each.
+    pub costs: Vec<f64>,
+    /// Those that another program interrupted.
+    pub interrupted: u64,
+}
+
+/// The standard of a cell by which batches are slow.
+#[derive(Clone, Copy, Debug)]
+struct Standard {
+    /// Median cost of a batch, of the baseline's side and the other's.
+    typical: [f64; 2],
+    /// Usual cost of a batch, in typical ones: 1, or more where many are slow by nature.
+    usual: f64,
+}
+
+impl Standard {
+    /// Takes the standard of pairs, the baseline's side first; none where a side has no batches.
+    fn from_pairs(pairs: &[&[TrialBatches; 2]]) -> Option<Standard> {
+        let mut sides = [0, 1].map(|side: usize| -> Vec<f64> {
+            pairs.iter().flat_map(|both| both[side].costs.iter().copied()).collect()
+        });
+        if sides.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let typical = sides.each_mut().map(|costs| select_share(costs, 0.5));
+        let each = sides
+            .iter()
+            .zip(typical)
+            .flat_map(|(costs, typical)| costs.iter().map(move |cost| cost / typical));
+        let not_slow = select_share(&mut each.collect::<Vec<_>>(), NOT_SLOW);
+        Some(Standard { typical, usual: (not_slow / SLOW).max(1.0) })
+    }
+}
+
+/// Selects the value below which this share of some lies.
+fn select_share(values: &mut [f64], share: f64) -> f64 {
+    let at = ((values.len() as f64 * share) as usize).min(values.len() - 1);
+    *values.select_nth_unstable_by(at, f64::total_cmp).1
+}
+
 /// Slow batches of a trial, and what they add in typical batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SlowBatches {
-    pub batches: u64,
-    pub slow: u64,
-    pub added: f64,
+struct SlowBatches {
+    batches: u64,
+    slow: u64,
+    added: f64,
     /// The slow ones that another program interrupted.
     interrupted: u64,
     /// Others that add more than [`LONGEST`].
@@ -47,16 +89,17 @@ pub struct SlowBatches {
 }
 
 impl SlowBatches {
-    /// Counts the slow ones among the costs of a trial's batches, of which another program `interrupted` some.
-    pub(crate) fn count_slow(costs: &[f64], interrupted: u64) -> SlowBatches {
-        let sorted = sort_values(costs);
-        let typical = compute_median(&sorted);
-        let mut counted = SlowBatches { batches: costs.len() as u64, ..SlowBatches::default() };
-        for cost in sorted.iter().rev().take_while(|cost| **cost > SLOW * typical) {
-            let added = cost / typical - 1.0;
+    /// Counts the slow ones of a trial on one side. Each adds what it takes beyond the usual.
+    fn count_slow(trial: &TrialBatches, standard: &Standard, side: usize) -> SlowBatches {
+        let mut counted = SlowBatches { batches: trial.costs.len() as u64, ..SlowBatches::default() };
+        let in_typical = trial.costs.iter().map(|cost| cost / standard.typical[side]);
+        let mut slow: Vec<f64> = in_typical.filter(|cost| *cost > SLOW * standard.usual).collect();
+        slow.sort_unstable_by(|a, b| b.total_cmp(a));
+        for cost in slow {
+            let added = cost - standard.usual;
             counted.slow += 1;
             counted.added += added;
-            if counted.slow <= interrupted {
+            if counted.slow <= trial.interrupted {
                 counted.interrupted += 1;
                 continue;
             }
@@ -99,23 +142,25 @@ pub(crate) struct TailDifference {
     /// Slow batches in the environment, of all of its batches.
     pub slow: (u64, u64),
     pairs: usize,
-    are_enough: bool,
 }
 
 impl TailDifference {
     /// Sums up pairs, the baseline's side first; none where there are no batches.
-    pub fn from_pairs(slow: &[[SlowBatches; 2]]) -> Option<TailDifference> {
+    pub fn from_pairs(pairs: &[&[TrialBatches; 2]]) -> Option<TailDifference> {
+        let standard = Standard::from_pairs(pairs)?;
+        let count = |both: &&[TrialBatches; 2]| {
+            [0, 1].map(|side| SlowBatches::count_slow(&both[side], &standard, side))
+        };
+        let slow: Vec<[SlowBatches; 2]> = pairs.iter().map(count).collect();
         let sum =
             |side: usize| slow.iter().map(|both| both[side]).fold(SlowBatches::default(), SlowBatches::join);
         let (baseline, target) = (sum(0), sum(1));
         let fewest = baseline.batches.min(target.batches);
-        if fewest == 0 {
-            return None;
-        }
         let seen = baseline.join(target);
-        // Each kind is given another batch, as large as the mean of those that were seen: some may not have been seen.
+        // Each kind is given another batch, as large as the mean of those that were seen: some may not have been seen. Where none was,
+        // the answer gives the share that may have been missed.
         let own = seen.slow - seen.interrupted;
-        let one_more = if own == 0 { UNSEEN } else { seen.counted / own as f64 };
+        let one_more = if own == 0 { SLOW - 1.0 } else { seen.counted / own as f64 };
         let error_of = |sum: fn(&SlowBatches) -> f64, one_more: f64| {
             let both = slow.iter().filter(|both| both.iter().all(|side| side.batches > 0));
             let each: Vec<f64> = both
@@ -130,7 +175,7 @@ impl TailDifference {
             slow.iter().filter(|both| both[side].interrupted > both[1 - side].interrupted).count() as u64
         };
         let estimate = target.average(target.added) - baseline.average(baseline.added);
-        let one_more_in_full = if seen.slow == 0 { UNSEEN } else { seen.added / seen.slow as f64 };
+        let one_more_in_full = if seen.slow == 0 { SLOW - 1.0 } else { seen.added / seen.slow as f64 };
         let in_full = estimate + error_of(|side| side.added, one_more_in_full);
         Some(TailDifference {
             estimate,
@@ -141,7 +186,6 @@ impl TailDifference {
             error: error_of(|side| side.counted, one_more),
             slow: (target.slow, target.batches),
             pairs: slow.len(),
-            are_enough: fewest >= FEWEST_BATCHES && slow.len() >= FEWEST_PAIRS,
         })
     }
 
@@ -157,7 +201,7 @@ impl TailDifference {
 
     /// Tells whether slow batches are known to make no more of a difference than this, either way.
     pub fn is_within(&self, edge: f64) -> bool {
-        self.are_enough && self.chance >= UNEVEN && self.counted.abs() + self.error <= edge
+        self.has_pairs() && self.chance >= UNEVEN && self.counted.abs() + self.error <= edge
     }
 
     /// Counts the pairs in all with which they would be known to be within, were the difference what it seems to be; none where it is
@@ -187,9 +231,13 @@ fn chance_of_sides(of_baseline: u64, of_target: u64) -> f64 {
 mod tests {
     use super::*;
 
+    fn sum_up(pairs: &[[TrialBatches; 2]]) -> Option<TailDifference> {
+        TailDifference::from_pairs(&pairs.iter().collect::<Vec<_>>())
+    }
+
     fn pairs(count: u32, both: impl Fn(u32) -> [Vec<f64>; 2]) -> Option<TailDifference> {
-        let slow = |round| both(round).map(|costs| SlowBatches::count_slow(&costs, 0));
-        TailDifference::from_pairs(&(0..count).map(slow).collect::<Vec<_>>())
+        let batches = |round| both(round).map(|costs| TrialBatches { costs, interrupted: 0 });
+        sum_up(&(0..count).map(batches).collect::<Vec<_>>())
     }
 
     /// Makes batches of which one is this much slower.
@@ -204,7 +252,10 @@ mod tests {
         let plain = |batches: usize| move |_| [vec![1.0; batches], vec![1.0; batches]];
         assert!(pairs(40, plain(24)).unwrap().is_within(0.05));
         assert!(!pairs(28, plain(24)).unwrap().is_within(0.05), "too few pairs");
-        assert!(!pairs(40, plain(4)).unwrap().is_within(0.05), "too few batches");
+        assert!(
+            pairs(40, plain(1)).unwrap().is_within(0.05),
+            "the share that may be missed stands beside it"
+        );
         assert_eq!(pairs(0, plain(4)), None);
     }
 
@@ -249,6 +300,32 @@ mod tests {
     }
 
     #[test]
+    fn a_tail_shows_where_a_trial_has_one_batch() {
+        let one = |is_slow: bool| vec![if is_slow { 10.0 } else { 1.0 }];
+        let of = |count| pairs(count, |round| [one(false), one(round % 20 == 3)]).unwrap();
+        assert!(!of(40).is_within(0.05) && of(320).is_beyond(0.05), "{:?}", of(320));
+        let drifting = |round: u32| vec![1.0 + f64::from(round % 100) / 50.0];
+        assert!(pairs(300, |round| [drifting(round), drifting(round)]).unwrap().is_within(0.05));
+    }
+
+    #[test]
+    fn a_disk_whose_slow_fifth_is_its_nature_has_no_long_tail() {
+        // A fifth takes two to four times as long, on either side, and one in three hundred takes thirty times.
+        let disk = |round: u32, stalls: u32| {
+            let each = |at: u32| match (round * 24 + at).wrapping_mul(2_654_435_761) >> 16 {
+                hash if stalls > 0 && hash % stalls == 0 => 30.0,
+                hash if hash % 5 == 0 => 2.0 + f64::from(hash % 97) / 48.0,
+                hash => 1.0 + f64::from(hash % 89) / 890.0,
+            };
+            (0..24).map(each).collect::<Vec<f64>>()
+        };
+        let alike = pairs(60, |round| [disk(round, 0), disk(round + 1_000, 0)]).unwrap();
+        assert!(alike.is_within(0.05) && alike.slow.0 * 15 < alike.slow.1, "{alike:?}");
+        let stalling = pairs(60, |round| [disk(round, 0), disk(round + 1_000, 150)]).unwrap();
+        assert!(!stalling.is_within(0.05), "{stalling:?}");
+    }
+
+    #[test]
     fn a_few_long_stalls_of_the_machine_leave_a_mean_known() {
         let stall = |is_one: bool, cost: f64| if is_one { with_one(cost) } else { vec![1.0; 24] };
         let tail = pairs(120, |round| [stall(round == 50, 200.0), stall(round == 90, 350.0)]).unwrap();
@@ -278,10 +355,10 @@ mod tests {
     fn interrupted(of_baseline: u32, of_target: u32, forced: u64) -> TailDifference {
         let trial = |is_one: bool| {
             let costs = if is_one { with_one(70.0) } else { vec![1.0; 24] };
-            SlowBatches::count_slow(&costs, if is_one { forced } else { 0 })
+            TrialBatches { costs, interrupted: if is_one { forced } else { 0 } }
         };
         let pair = |round: u32| [trial(round.is_multiple_of(of_baseline)), trial(round % of_target == 1)];
-        TailDifference::from_pairs(&(0..60).map(pair).collect::<Vec<_>>()).unwrap()
+        sum_up(&(0..60).map(pair).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
@@ -294,7 +371,7 @@ mod tests {
 
     #[test]
     fn interruptions_hide_no_stalls_of_an_environment_in_other_trials() {
-        let trial = |costs: Vec<f64>, forced| SlowBatches::count_slow(&costs, forced);
+        let trial = |costs, interrupted| TrialBatches { costs, interrupted };
         let pair = |round: u32| {
             let stalls = if round.is_multiple_of(4) { with_one(10.0) } else { vec![1.0; 24] };
             match round.is_multiple_of(3) {
@@ -302,7 +379,7 @@ mod tests {
                 false => [trial(vec![1.0; 24], 0), trial(stalls, 0)],
             }
         };
-        let tail = TailDifference::from_pairs(&(0..90).map(pair).collect::<Vec<_>>()).unwrap();
+        let tail = sum_up(&(0..90).map(pair).collect::<Vec<_>>()).unwrap();
         assert!(!tail.is_within(0.05), "{tail:?}");
     }
 }

@@ -91,14 +91,15 @@ fn exchange_rounds(costs: &[Pairs], Exchange { forward, reverse, .. }: &Exchange
     let [without_reverse, with_reverse] = [of(reverse[0])?, of(reverse[1])?];
     let find = |pairs: &Pairs, round: u32| {
         let at = pairs.pairs.binary_search_by_key(&round, |pair| pair.round).ok()?;
-        Some(pairs.pairs[at])
+        Some((pairs.pairs[at].d, pairs.pairs[at].start))
     };
     let joined = with.pairs.iter().filter_map(|with| {
-        let without = find(without, with.round)?;
-        let added = with.d - without.d;
-        let in_reverse = find(with_reverse, with.round)?.d - find(without_reverse, with.round)?.d;
-        let (baseline_start, d) = (without.start, added - in_reverse);
-        Some(Pair { baseline_start, d, costs: None, slow: None, ..*with })
+        let (of_without, baseline_start) = find(without, with.round)?;
+        let added = with.d - of_without;
+        let in_reverse = find(with_reverse, with.round)?.0 - find(without_reverse, with.round)?.0;
+        let d = added - in_reverse;
+        let Pair { round, start, at_s, .. } = *with;
+        Some(Pair { round, baseline_start, start, at_s, d, costs: None, batches: None })
     });
     let pairs: Vec<Pair> = joined.collect();
     let reached = [without, with, without_reverse, with_reverse].map(|pairs| pairs.reached);

@@ -7,14 +7,14 @@ use tare_data::unit::Direction;
 use crate::findings::sameness::FEWEST_STARTS;
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{hodges_lehmann, sort_values};
-use crate::statistics::slow_batches::{SlowBatches, TailDifference};
+use crate::statistics::slow_batches::{TailDifference, TrialBatches};
 use crate::verdicts::summary::{RoundValue, Series, read_series_against};
 
 /// Fewest blocks where the likeness of rounds may be chance: it must not take the verdict away.
 const FEWEST_IN_DOUBT: usize = 12;
 
 /// A round in which both the environment and the baseline gave a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     pub round: u32,
     /// Which start of the baseline, and which of the environment, it ran in.
@@ -27,8 +27,8 @@ pub struct Pair {
     /// Cost of all timed work, in the baseline and in the environment; none where only a typical value is
     /// known.
     pub costs: Option<[f64; 2]>,
-    /// Slow batches of both; none where their trials did not take turns.
-    pub slow: Option<[SlowBatches; 2]>,
+    /// Batches of both; none where their trials did not take turns.
+    pub batches: Option<[TrialBatches; 2]>,
 }
 
 impl Pair {
@@ -41,7 +41,7 @@ impl Pair {
             at_s: f64::from(round),
             d,
             costs: None,
-            slow: None,
+            batches: None,
         }
     }
 }
@@ -65,7 +65,7 @@ impl Pairs {
     /// Sums up the slow batches of the rounds before this one; none where trials did not take turns.
     pub(crate) fn tail_before(&self, round: u32) -> Option<TailDifference> {
         let known = self.pairs.iter().take_while(|pair| pair.round < round);
-        TailDifference::from_pairs(&known.map(|pair| pair.slow).collect::<Option<Vec<_>>>()?)
+        TailDifference::from_pairs(&known.map(|pair| pair.batches.as_ref()).collect::<Option<Vec<_>>>()?)
     }
 }
 
@@ -103,14 +103,13 @@ pub(crate) fn pair_rounds(
         if of_target.value <= 0.0 || of_baseline.value <= 0.0 {
             return Err(NoPairs::NotPositive);
         }
-        let (slower, slow) = match neighbours_difference(of_baseline, of_target) {
+        let (slower, batches) = match neighbours_difference(of_baseline, of_target) {
             Some(slower) => {
-                let costs =
-                    |value: &RoundValue| value.each.iter().map(|each| cost(*each)).collect::<Vec<_>>();
-                let slow = [of_baseline, of_target]
-                    .map(|value| SlowBatches::count_slow(&costs(value), value.interrupted));
-                // A single pass has no batches among which one is slow.
-                (slower, Some(slow).filter(|_| of_target.each.len() > 1))
+                let batches = |value: &RoundValue| TrialBatches {
+                    costs: value.each.iter().map(|each| cost(*each)).collect(),
+                    interrupted: value.interrupted,
+                };
+                (slower, Some([of_baseline, of_target].map(batches)))
             }
             None => (libm::log(of_target.value) - libm::log(of_baseline.value), None),
         };
@@ -122,7 +121,7 @@ pub(crate) fn pair_rounds(
         let costs = costs.filter(|costs| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0));
         let RoundValue { round, start, started_ns, .. } = *of_target;
         let at_s = started_ns as f64 / 1e9;
-        pairs.push(Pair { round, baseline_start: of_baseline.start, start, at_s, d, costs, slow });
+        pairs.push(Pair { round, baseline_start: of_baseline.start, start, at_s, d, costs, batches });
     }
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
@@ -363,7 +362,7 @@ mod tests {
             let (baseline_start, start) = starts(round);
             let at_s = f64::from(round);
             Pair {
-                slow: None,
+                batches: None,
                 round,
                 baseline_start,
                 start,

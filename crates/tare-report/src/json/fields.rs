@@ -331,7 +331,7 @@ pub struct Comparison<'a> {
     pub warnings: Vec<Warning>,
 }
 
-/// Batches that took 1.5 times the median of their trial, of all in an environment.
+/// Batches that took 1.5 times the usual cost, of all in an environment.
 #[derive(Debug, Serialize)]
 pub struct SlowBatches {
     pub slow: u64,

@@ -92,7 +92,7 @@ pub fn simulate_pairs(model: NoiseModel, rounds: u32, effect: f64, seed: u64) ->
         let start = if model == NoiseModel::Instance { round / ROUNDS_A_START } else { round };
         let costs = Some(times.map(libm::exp));
         pairs.push(Pair {
-            slow: None,
+            batches: None,
             at_s: f64::from(round),
             round,
             baseline_start: round,
