@@ -45,6 +45,31 @@ pub enum Owned {
     PlacedGroups(Vec<PathBuf>),
 }
 
+impl Owned {
+    /// Describes it in a line.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Owned::Folder(path) => format!("folder {}", path.display()),
+            Owned::Mount(path) => format!("mount {}", path.display()),
+            Owned::Process { pid, .. } => format!("process {pid} and its descendants"),
+            Owned::Container { id, .. } => format!("container {id}"),
+            Owned::Engine { engine, kind, name, .. } => {
+                format!("{} {} {name}", engine.program(), kind.word())
+            }
+            Owned::ForgottenContainer { id_file } => format!("the container of {}", id_file.display()),
+            Owned::DistributionFolder { distribution, folder, .. } => {
+                format!("folder {folder} of {distribution}")
+            }
+            Owned::Distribution(name) => format!("distribution {name}"),
+            Owned::NetworkNamespace(name) => format!("network namespace {name}"),
+            Owned::NetworkDevice { device, .. } => format!("network device {device}"),
+            Owned::Spared(program) => format!("nothing of {}, which its launcher leaves", program.display()),
+            Owned::ControlGroup(name) => format!("control group {name}"),
+            Owned::PlacedGroups(paths) => format!("{} control groups below this one", paths.len()),
+        }
+    }
+}
+
 /// A runtime that is called to remove its containers. A journal names it, and never where it lies or what it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

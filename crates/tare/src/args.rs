@@ -61,14 +61,17 @@ pub use self::view::{View, Wanted};
 #[command(name = "tare", version, max_term_width = 100)]
 #[command(after_help = format!("Examples:
   tare here                               name the layers around this shell, and its limits
-  tare check                              show which environments are ready, and what is missing
   tare run                                measure up to three environments that are ready
-  tare run --in native,gvisor --only 'sys.*,proc.*'
+  tare run --in native,gvisor -- git status
   tare report tare-2026-01-31T12-00.tare  show a session again
+  tare help --all                         list every command
 
 {}", Exit::list_codes()))]
 pub struct Args {
-    /// Run this command, or print the first steps if none is given.
+    /// Print the help of every command, as `tare help --all`.
+    #[arg(long, hide = true)]
+    pub all: bool,
+    /// Run this command, or name this place and the lines to type if none is given.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -252,8 +255,8 @@ pub struct Import {
 /// List probes, environments, studies, articles or export formats.
 #[derive(Debug, clap::Args)]
 pub struct List {
-    /// Choose the list to print.
-    pub what: Listed,
+    /// Choose the list to print [default: name the lists].
+    pub what: Option<Listed>,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
@@ -263,7 +266,7 @@ pub struct List {
 pub enum Listed {
     #[value(alias = "probe")]
     Probes,
-    #[value(alias = "environment")]
+    #[value(aliases = ["environment", "env", "envs"])]
     Environments,
     #[value(alias = "study")]
     Studies,
@@ -323,6 +326,9 @@ pub struct Clean {
     /// Also remove what sessions of the host NAME left in a home folder shared with it; none of them may be running.
     #[arg(long, value_name = "NAME")]
     pub from_host: Option<String>,
+    /// Name what would be removed, and remove nothing.
+    #[arg(long, conflicts_with = "json")]
+    pub dry_run: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

@@ -17,7 +17,6 @@ mod args;
 mod command_error;
 mod commands;
 mod exit;
-mod habits;
 mod invocation;
 mod outputs;
 mod own_commands;
@@ -28,9 +27,12 @@ mod recorded;
 mod session_exit;
 mod show;
 mod signals;
+mod surroundings;
 mod ui;
 mod verbs;
+mod words;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::args::{Args, Command};
@@ -46,12 +48,44 @@ fn main() -> ExitCode {
     }
     platform::keep_from_children();
     platform::keep_own_rights();
-    dispatch(habits::parse_arguments()).unwrap_or_else(|error| error.print()).into()
+    read_arguments(arguments.into_iter().skip(1).collect())
+        .and_then(dispatch)
+        .unwrap_or_else(|error| error.print())
+        .into()
+}
+
+/// Prints the help that lists every command.
+fn print_whole_help() -> Result<Exit, CommandError> {
+    let mut command = args::help::build_whole_command_line(ui::find_language());
+    ui::print_text(&command.render_long_help().to_string(), false)?;
+    Ok(Exit::Done)
+}
+
+/// Reads the words of the command line, and notes a reading that was not the only one.
+fn read_arguments(given: Vec<OsString>) -> Result<Args, CommandError> {
+    let texts: Option<Vec<String>> = given.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    let Some(texts) = texts else { return words::parse_arguments(given) };
+    let machine = words::Machine {
+        is_program: &surroundings::is_program,
+        is_own_environment: &surroundings::is_own_environment,
+        list_records: &surroundings::list_records,
+    };
+    let read = words::read_words(&texts, &machine)?;
+    if let Some(note) = read.note {
+        let language = ui::find_language();
+        ui::print_note(&format!("{} {}", language.word("note:"), language.translate_text(&note)));
+    }
+    words::parse_arguments(read.words.into_iter().map(OsString::from).collect())
 }
 
 fn dispatch(args: Args) -> Result<Exit, CommandError> {
     signals::survive_size_limit()?;
-    let Some(command) = args.command else { return Ok(commands::first::print_first_steps()) };
+    let Some(command) = args.command else {
+        return match args.all {
+            true => print_whole_help(),
+            false => commands::front_desk::print_front_desk(),
+        };
+    };
     match command {
         Command::Here(here) => commands::here::run_here(&here),
         Command::Run(run) => commands::run::run_study(*run),

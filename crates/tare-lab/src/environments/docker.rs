@@ -16,7 +16,8 @@ pub static PROVIDER: fn() -> Provider = provider! {
     options: OPTIONS,
     descends: false,
     kernel: KernelFacts::OF_RUNTIME,
-    roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself"),
+    roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself; with the program inside an image: docker:IMAGE; \
+         as Docker configures a container: docker-like; in a container that runs: docker-exec:NAME"),
     by_default: ByDefault { tried: &[], ranked: &[(4, "docker")], stays: false },
     footprint: make_footprint("docker"),
 };

@@ -46,6 +46,20 @@ pub fn remove_from_host(
     clean_as(&Running::from_this_host(), state, programs, from_host)
 }
 
+/// Lists what the journals of dead sessions hold, and removes nothing.
+pub fn list_leftovers(state: &Path, from_host: Option<&str>) -> Result<Vec<String>, LabError> {
+    let found = journal::find_journals(state, &Running::from_this_host(), from_host)?;
+    let sessions = found.into_iter().filter_map(|found| match found {
+        Found::Dead(session) => Some(session),
+        Found::Doubtful { .. } | Found::Elsewhere(_) => None,
+    });
+    let list = |session: Abandoned| {
+        let journal = format!("journal {}", session.path.display());
+        session.things.iter().rev().map(Owned::describe).chain([journal]).collect::<Vec<_>>()
+    };
+    Ok(sessions.flat_map(list).collect())
+}
+
 /// Cleans like another machine would, with its own journals alone.
 fn clean_as(
     running: &Running,

@@ -6,7 +6,7 @@ use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 use crate::host::programs::Programs;
-use crate::nearest::add_known_words_hint;
+use crate::nearest::{add_known_words_hint, add_nearest_hint};
 use crate::provider::options::{Choice, SLOWER, Turns};
 use crate::provider::root::{self, ROOT, RootFolder};
 use crate::provider::{Environment, NotReady, Preparation, Provider, Ready};
@@ -84,7 +84,8 @@ pub(crate) fn find_environment(specification: Specification, known: &Known<'_>) 
         let providers = known.providers.iter().map(|provider| provider.name.as_str());
         let names: Vec<&str> = providers.chain((known.presets)()).collect();
         let error = LabError::usage_error(format!("there is no environment '{name}'"));
-        return Err(add_known_words_hint(error, name, &names));
+        let lists = "tare list environments names them all, and tare check shows which are ready";
+        return Err(add_nearest_hint(error, name, names, lists));
     };
     let mut own = specification.clone();
     let slower = share(&specification)?;

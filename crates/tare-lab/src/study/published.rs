@@ -37,8 +37,10 @@ pub fn read_article(name: &str) -> Result<Published, LabError> {
     }
     let error = LabError::usage_error(format!("there is no article '{name}'"));
     let named = |(shipped, _): &&(&str, &str)| name.len() > 1 && shipped.contains(name);
-    if let Some((shipped, _)) = SHIPPED.iter().find(named) {
-        return Err(error.with_hint(format!("did you mean '{shipped}'?")));
+    match SHIPPED.iter().filter(named).map(|(shipped, _)| *shipped).collect::<Vec<_>>().as_slice() {
+        [] => {}
+        [one] => return Err(error.with_hint(format!("did you mean '{one}'?"))),
+        several => return Err(error.with_hint(format!("there are {}", several.join(", ")))),
     }
     let otherwise = "tare list articles names them all; your own file must end in .toml";
     Err(add_nearest_hint(error, name, SHIPPED.iter().map(|(name, _)| *name), otherwise))

@@ -9,7 +9,7 @@ use tare_analysis::here::costs::Operation;
 ///
 /// Needs no root and no other environment, ends within three seconds, and leaves nothing behind. A layer
 /// is sure unless (likely) or (may be) follows its name.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "Examples:
   tare here                          name the layers and limits of this shell
   tare here --wide                   show the evidence for each layer, every cost, and every step without an answer

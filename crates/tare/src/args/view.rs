@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use tare_analysis::gate::{Condition, Kind};
+use tare_lab::find_nearest;
 use tare_report::exports::{self, EXPORTS, Export};
 
 /// Options for showing, exporting and checking results.
@@ -99,7 +100,10 @@ fn parse_export(text: &str) -> Result<Wanted, String> {
     };
     let Some(export) = exports::find_export(name) else {
         let names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
-        return Err(format!("unknown format '{name}'; the formats are {}", names.join(", ")));
+        return Err(match find_nearest(name, names.iter().copied()) {
+            Some(near) => format!("unknown format '{name}'; did you mean '{near}'?"),
+            None => format!("unknown format '{name}'; the formats are {}", names.join(", ")),
+        });
     };
     Ok(Wanted { export, file })
 }

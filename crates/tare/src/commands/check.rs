@@ -99,10 +99,14 @@ pub fn run_check(args: Check) -> Result<Exit, CommandError> {
     })
 }
 
-/// Tries every environment that is offered by default, every provider that offers none, and every preset.
+/// Tries every environment that is offered by default, every provider that offers none, and every preset. A launcher that nobody
+/// tried is left out until it is named.
 fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
     let mut rows: Vec<Tried> = Vec::new();
-    for provider in environments::list_providers() {
+    let is_untried = |name: &str| {
+        environments::list_launchers().any(|(launcher, is_tested)| !is_tested && launcher.name == name)
+    };
+    for provider in environments::list_providers().filter(|provider| !is_untried(&provider.name)) {
         let texts = match provider.by_default.tried {
             [] => &[provider.name.as_str()][..],
             texts => texts,

@@ -1,7 +1,7 @@
 //! `tare clean`: removes the leftovers of killed sessions.
 
 use tare_data::shell::quote_word;
-use tare_lab::ownership::clean::{Elsewhere, Outcome, remove_from_host, remove_unnamed};
+use tare_lab::ownership::clean::{Elsewhere, Outcome, list_leftovers, remove_from_host, remove_unnamed};
 #[cfg(unix)]
 use tare_probes::here::remove_left_over;
 use tare_report::json::render_pretty_json;
@@ -12,7 +12,22 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{paths, ui};
 
+/// Names what the journals of dead sessions hold.
+fn list_only(args: &Clean) -> Result<Exit, CommandError> {
+    let mut things = Vec::new();
+    for state in paths::list_state_folders()? {
+        things.extend(list_leftovers(&state, args.from_host.as_deref())?);
+    }
+    let lines: String = things.iter().map(|thing| format!("would remove  {}\n", plain_line(thing))).collect();
+    let none = "no killed session left anything that its journal names; nothing was removed\n";
+    ui::print_output(if lines.is_empty() { none.to_owned() } else { lines })?;
+    Ok(Exit::Done)
+}
+
 pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
+    if args.dry_run {
+        return list_only(&args);
+    }
     let programs = paths::find_programs()?;
     let (mut outcomes, mut elsewhere) = (Vec::new(), Vec::new());
     for state in paths::list_state_folders()? {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use clap::ValueEnum;
 use serde_json::json;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::environments::{PROVIDERS, list_launchers};
@@ -16,26 +17,52 @@ use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::ui;
 
+/// Heading of launchers that are left out until somebody names one.
+const UNTRIED: &str = "Launchers that come along and were not tried, with the words of their manuals:";
+
 pub fn run_list(args: List) -> Result<Exit, CommandError> {
-    let groups = list_groups(args.what)?;
+    let Some(what) = args.what else { return list_lists(args.json) };
+    let groups = list_groups(what)?;
     if args.json {
         let all: Vec<_> = groups.iter().flat_map(Group::list_documents).collect();
         ui::print_output(format!("{:#}\n", serde_json::Value::Array(all)))?;
         return Ok(Exit::Done);
     }
-    for Group { heading, rows, .. } in groups {
+    let (untried, shown): (Vec<Group>, Vec<Group>) =
+        groups.into_iter().partition(|group| group.heading == Some(UNTRIED));
+    for Group { heading, rows, .. } in shown {
         if let Some(heading) = heading {
             ui::print_text(&format!("\n{}\n", ui::find_language().describe(heading)), false)?;
         }
         ui::print_text(&text(rows), false)?;
     }
-    if let Listed::Articles = args.what {
+    for Group { rows, .. } in untried {
+        let language = ui::find_language();
+        let line = language
+            .word("launchers come along, and were not tried: tare list environments --json names them");
+        ui::print_text(&format!("\n{} {line}\n", rows.len()), false)?;
+    }
+    if let Listed::Articles = what {
         let language = ui::find_language();
         ui::print_text(&format!(
             "\n{}\n",
             language.word("'tare run --like NAME' repeats an article's measurements, 'tare show NAME' shows its figures.")
         ), false)?;
     }
+    Ok(Exit::Done)
+}
+
+/// Prints the lists that there are.
+fn list_lists(as_json: bool) -> Result<Exit, CommandError> {
+    let names: Vec<String> = Listed::value_variants()
+        .iter()
+        .filter_map(|what| Some(what.to_possible_value()?.get_name().to_owned()))
+        .collect();
+    let text = match as_json {
+        true => format!("{:#}\n", json!(names)),
+        false => names.iter().map(|name| format!("tare list {name}\n")).collect(),
+    };
+    ui::print_text(&text, as_json)?;
     Ok(Exit::Done)
 }
 
@@ -70,11 +97,7 @@ fn list_groups(what: Listed) -> Result<Vec<Group>, LabError> {
         of(None, "environment", rows(what)?),
         of(None, "preset", presets.collect()),
         of(Some("Launchers that tare's own tests enter:"), "launcher", launchers(true)),
-        of(
-            Some("Launchers that come along and were not tried, with the words of their manuals:"),
-            "launcher, not tried",
-            launchers(false),
-        ),
+        of(Some(UNTRIED), "launcher, not tried", launchers(false)),
     ];
     let own = of(
         Some("Launchers in your configuration:"),
@@ -123,7 +146,6 @@ pub fn list_articles() -> Result<String, LabError> {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
     use tare_report::language::Language;
 
     use super::*;

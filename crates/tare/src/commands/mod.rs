@@ -6,8 +6,8 @@ pub mod clean;
 pub mod compare;
 pub mod environment;
 pub mod explain;
-pub mod first;
 pub mod fleet;
+pub mod front_desk;
 #[cfg(unix)]
 pub mod here;
 pub mod import;

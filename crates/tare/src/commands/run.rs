@@ -17,7 +17,7 @@ use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::show::running::Watched;
 use crate::show::{self, published};
-use crate::{habits, outputs, own_commands, paths, platform, recorded, ui};
+use crate::{outputs, own_commands, paths, platform, recorded, ui};
 
 pub fn run_study(args: Run) -> Result<Exit, CommandError> {
     let began = Instant::now();
@@ -60,9 +60,6 @@ impl Asked {
     fn from_arguments(args: &Run) -> Result<Asked, CommandError> {
         let redo = args.like.as_deref().map(read_redo).transpose()?;
         let study = args.study.clone().or_else(|| redo.as_ref().map(|redo| redo.study.clone()));
-        if let Some(error) = study.as_deref().and_then(habits::not_a_study) {
-            return Err(error.into());
-        }
         let view = View {
             exports: args.view.exports.iter().cloned().chain(args.commands.hyperfine_export()).collect(),
             published: list_articles(args),

@@ -231,7 +231,7 @@ fn habits_from_other_tools_lead_somewhere() {
         2,
         "there is no study",
         "",
-        "tare run --in gvisor?platform=kvm",
+        "'native,gvisor?platform=kvm'",
     );
     says(
         &program.run_tare(&["run", "file.seq"]),
@@ -245,7 +245,7 @@ fn habits_from_other_tools_lead_somewhere() {
         (["report", "--export-json", "x"], "--export json=FILE"),
         (["run", "--export-json", "x"], "--export-json is about a command"),
         (["run", "-r", "5"], "--rounds N"),
-        (["diff", "a", "b"], "tare compare OLD --to NEW"),
+        (["diff", "a", "b"], "tare compare a --to b"),
         (["predict", "--from", "x"], "tare explain --forecast"),
         (["sql", "select 1", "x"], "tare fleet report"),
         (["completions", "bash", "x"], "tare self"),
@@ -265,7 +265,7 @@ fn what_was_meant_is_named() {
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
     for (arguments, hint) in [
         (&["rnu"][..], "'run'"),
-        (&["run", "srt"], "it is an environment: tare run --in srt"),
+        (&["run", "srt"], "tare run --in native,srt"),
         (&["run", "--in", "native", "--only", "files.*"], "did you mean 'file.*'?"),
         (&["run", "--in", "native", "--only", "file.seq?bs=4k"], "'file.seq?*bs=4k*'"),
         (

@@ -48,7 +48,13 @@ fn the_command_line_is_documented() {
     for exit in Exit::ALL {
         writeln!(page, "| {} | {} |", exit.code(), exit.meaning()).unwrap();
     }
-    write!(page, "\n## tare\n```text\n{}```\n", help(&[]).trim_end().to_owned() + "\n").unwrap();
+    write!(page, "\n## tare\n```text\n{}\n```\n", help(&[]).trim_end()).unwrap();
+    write!(
+        page,
+        "\n## Every command: tare help --all\n```text\n{}\n```\n",
+        help(&["help", "--all"]).trim_end()
+    )
+    .unwrap();
     for command in shown(&command_line()) {
         let name = command.get_name();
         write!(page, "\n## tare {name}\n```text\n{}\n```\n", help(&[name]).trim_end()).unwrap();

@@ -63,12 +63,15 @@ fn the_manual_has_a_page_a_command_without_a_fault() {
 }
 
 #[test]
-fn tare_alone_says_what_to_do_first() {
+fn tare_alone_says_where_it_is_and_what_to_do_first() {
     let said = Program::new().run_tare(&[]);
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "nothing was asked for: {said:?}");
-    assert!((8..=12).contains(&said.err.lines().count()), "{}", said.err);
-    assert!(said.err.lines().all(|line| line.chars().count() <= 80), "{}", said.err);
-    for words in ["tare check", "tare run", "tare report", "--help"] {
-        assert!(said.err.contains(words), "{}", said.err);
+    assert_eq!((said.code, said.err.as_str()), (Some(2), ""), "nothing was asked for: {said:?}");
+    assert!((8..=24).contains(&said.out.lines().count()), "{}", said.out);
+    assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
+    assert!(!said.out.contains('\x1b'), "{}", said.out);
+    for words in
+        ["You are in", "container", "tare check", "tare run -- git status", "--like", "tare help --all"]
+    {
+        assert!(said.out.contains(words), "{}", said.out);
     }
 }

@@ -1,0 +1,40 @@
+//! This machine as words are read on it: its programs, the user's own environments, and records.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::commands::own_launchers::list_own_launchers;
+use crate::paths;
+
+/// Limit on the entries of a folder in which records are looked for.
+const MOST_ENTRIES: usize = 10_000;
+
+/// Tells whether a word names a program, in PATH or by its path.
+pub fn is_program(word: &str) -> bool {
+    let whole = match word.contains('/') {
+        true => env::current_dir().map(|folder| folder.join(word)).unwrap_or_default().display().to_string(),
+        false => word.to_owned(),
+    };
+    !whole.is_empty() && paths::find_programs().is_ok_and(|programs| programs.find(&whole).is_some())
+}
+
+/// Tells whether a word names a launcher in the user's configuration.
+pub fn is_own_environment(word: &str) -> bool {
+    list_own_launchers().iter().any(|(name, _)| name == word)
+}
+
+/// Lists the records of a folder, the newest first; none where it is no folder.
+pub fn list_records(folder: &str) -> Option<Vec<String>> {
+    let entries =
+        fs::read_dir(folder).ok()?.take(MOST_ENTRIES).filter_map(Result::ok).map(|entry| entry.path());
+    let records = entries.filter(|path| path.extension().is_some_and(|ending| ending == "tare"));
+    let age =
+        |path: &PathBuf| path.metadata().and_then(|about| about.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut records: Vec<PathBuf> = records.filter(|path| path.is_file()).collect();
+    records.sort_by_key(|path| (std::cmp::Reverse(age(path)), path.clone()));
+    let shown =
+        |path: &PathBuf| path.strip_prefix(Path::new(".")).unwrap_or(path).to_str().map(str::to_owned);
+    Some(records.iter().filter_map(shown).collect())
+}

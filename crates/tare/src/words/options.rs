@@ -1,0 +1,176 @@
+//! Options of other tools, and options that are written otherwise there: the line to type here.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind as ClapKind};
+use clap::{Command, FromArgMatches};
+use tare_lab::error::LabError;
+use tare_lab::find_nearest;
+use tare_report::language::Language;
+
+use super::line::{Line, find_long, show_line};
+use crate::args::Args;
+use crate::args::help::build_command_line;
+use crate::command_error::CommandError;
+use crate::ui;
+
+/// Options that have another name here; an empty one is left out, and its value is a word.
+const RENAMED: &[(&[&str], &str)] = &[
+    (&["--env", "--envs", "--environment", "--environments", "-e", "--compare", "--with"], "--in"),
+    (&["--study", "--suite", "--benchmark"], ""),
+    (&["--time", "--duration", "-l", "-t", "--timeout"], "--budget"),
+    (&["--probe", "--probes", "--test", "--tests", "-p"], "--only"),
+    (&["--baseline", "--reference-env", "--reference"], "--against"),
+    (&["--article"], "--like"),
+];
+
+/// Options of other tools, and the next step here.
+const OPTIONS: &[(&[&str], &str)] = &[
+    (
+        &["--export-json"],
+        "--export json=FILE writes a document; 'tare run --export-json FILE -- COMMAND' writes hyperfine's",
+    ),
+    (&["--export-csv"], "--csv prints the table; --export csv=FILE writes it"),
+    (&["--export-markdown"], "--markdown prints the table; --export markdown=FILE writes it"),
+    (
+        &["--cleanup", "-c"],
+        "--conclude COMMAND runs after each run; files that a command writes are discarded with its environment",
+    ),
+    (
+        &["--runs", "-r", "--iterations", "--repeat"],
+        "--rounds N runs exactly N rounds of a session; 'tare run -r N -- COMMAND' runs a command N times",
+    ),
+    (
+        &["--min-runs", "-m", "--max-runs", "-M"],
+        "--rounds N runs exactly N rounds; --budget TIME limits the whole session",
+    ),
+    (
+        &["--warmup", "-w"],
+        "probes warm up automatically; 'tare run -w N -- COMMAND' runs a command N times before timing it",
+    ),
+    (&["--quiet", "-q", "--silent", "-s"], "progress goes to standard error; 2>/dev/null hides it"),
+    (&["--verbose", "-v"], "'tare report --wide' shows every metric, and --facts how environments differ"),
+    (
+        &["--threads", "-j"],
+        "the number of threads is a parameter in a study; 'tare show file.queue' lists a probe's parameters",
+    ),
+    (
+        &["--output", "-o"],
+        "--record FILE names the record, and --export FORMAT=FILE writes another format; 'tare run --output null|pipe' redirects a command's output",
+    ),
+    (
+        &["--color", "--colour", "--no-color"],
+        "set NO_COLOR=1 to turn colours off; they are off unless the output is a terminal",
+    ),
+    (&["--fix", "--repair"], "tare here prints what to change under 'change', and changes nothing itself"),
+    (&["--all"], "tare list environments names all; tare help --all lists all commands"),
+    (&["--format"], "--export FORMAT=FILE writes one; tare list exports names them"),
+];
+
+/// Parses words, or exits with an error that has the line to type.
+pub fn parse_arguments(words: Vec<OsString>) -> Result<Args, CommandError> {
+    parse_words(words, ui::find_language()).map_err(|unparsed| match unparsed {
+        Unparsed::Refused(refused) => refused.into(),
+        Unparsed::Other(error) => error.exit(),
+    })
+}
+
+/// The reason why words are no arguments.
+#[derive(Debug)]
+pub enum Unparsed {
+    Refused(LabError),
+    /// Help, or a refusal of the parser's own.
+    Other(Box<Error>),
+}
+
+/// Parses words into arguments.
+pub fn parse_words(words: Vec<OsString>, language: Language) -> Result<Args, Unparsed> {
+    let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let program = std::iter::once(OsString::from("tare"));
+    let parsed = build_command_line(language)
+        .try_get_matches_from(program.chain(words))
+        .and_then(|matches| Args::from_arg_matches(&matches));
+    parsed.map_err(|error| match explain_option(&error, &texts) {
+        Some(refused) => Unparsed::Refused(refused),
+        None => Unparsed::Other(Box::new(error)),
+    })
+}
+
+/// Explains an option, or a word, that a command does not take.
+fn explain_option(error: &Error, words: &[String]) -> Option<LabError> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ClapKind::UnknownArgument {
+        return None;
+    }
+    let name = given.split('=').next().unwrap_or_default();
+    let commands = super::command_line();
+    let mut command = &commands;
+    let mut path = vec!["tare"];
+    for word in words {
+        let Some(below) = command.find_subcommand(word) else { break };
+        (command, path) = (below, [path, vec![below.get_name()]].concat());
+    }
+    let path = path.join(" ");
+    if !name.starts_with('-') {
+        let refused = LabError::usage_error(format!("{path} takes no word '{given}'"));
+        return Some(refused.with_hint(format!("{path} -h shows what it takes")));
+    }
+    let refused = LabError::usage_error(format!("{path} has no option '{name}'"));
+    let renamed = RENAMED.iter().find(|(names, _)| names.contains(&name)).map(|(_, here)| *here);
+    if let Some(here) = renamed.filter(|here| here.is_empty() || find_long(command, &here[2..]).is_some()) {
+        return Some(refused.with_hint(show_line(&rename(words, name, here))));
+    }
+    if let Some((_, instead)) = OPTIONS.iter().find(|(names, _)| names.contains(&name)) {
+        return Some(refused.with_hint(*instead));
+    }
+    let longs: Vec<String> = command
+        .get_arguments()
+        .filter_map(|argument| argument.get_long())
+        .map(|long| format!("--{long}"))
+        .collect();
+    Some(match find_nearest(name, longs.iter().map(String::as_str)) {
+        Some(near) => refused.with_hint(format!("did you mean '{near}'?")),
+        None => refused.with_hint(format!("{path} --help lists its options; a command's own follow --")),
+    })
+}
+
+/// Puts an option of here in place of one; a bare number is a time in seconds.
+fn rename(words: &[String], name: &str, here: &str) -> Vec<String> {
+    let mut renamed = Vec::new();
+    let mut is_value = false;
+    for word in words {
+        let (begin, value) =
+            word.split_once('=').map_or((word.as_str(), None), |(begin, value)| (begin, Some(value)));
+        let in_seconds = |value: &str| match here == "--budget" && value.parse::<u32>().is_ok() {
+            true => format!("{value}s"),
+            false => value.to_owned(),
+        };
+        if begin == name && !renamed.contains(&here.to_owned()) {
+            renamed.extend(Some(here.to_owned()).filter(|here| !here.is_empty()));
+            renamed.extend(value.map(in_seconds));
+            is_value = value.is_none();
+        } else {
+            renamed.push(if std::mem::take(&mut is_value) { in_seconds(word) } else { word.clone() });
+        }
+    }
+    renamed
+}
+
+/// Refuses a long option with a single dash, or with the dash of a word processor.
+pub fn check_dashes(command: &Command, line: &Line, words: &[String]) -> Result<(), LabError> {
+    for word in line.options() {
+        let (name, value) = word.split_once('=').map_or((word, ""), |(name, _)| (name, &word[name.len()..]));
+        let bare = name.trim_start_matches(['-', '–', '—']);
+        let is_right = name.starts_with("--") || bare.chars().count() < 2;
+        if is_right || find_long(command, bare).is_none() {
+            continue;
+        }
+        let meant = format!("--{bare}{value}");
+        let all = words.iter().map(|given| if given == word { meant.clone() } else { given.clone() });
+        let all: Vec<String> = std::iter::once(line.name().to_owned()).chain(all).collect();
+        return Err(LabError::usage_error(format!("'{word}' is no option"))
+            .with_cause("names of options follow two dashes")
+            .with_hint(show_line(&all)));
+    }
+    Ok(())
+}

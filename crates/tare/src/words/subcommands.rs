@@ -1,0 +1,294 @@
+//! Words of the subcommands beside `run`, and words that are no subcommand.
+
+use tare_lab::environments::ladders::LADDERS;
+use tare_lab::error::LabError;
+use tare_lab::find_nearest;
+use tare_lab::study::list_probes;
+use tare_report::exports::EXPORTS;
+
+use super::line::{Line, show_line};
+use super::names::{find_environment, find_name, is_file_of, is_study, list_environments};
+use super::{Machine, Reading, lead_on, read_commands, refuse_name};
+use crate::args::help::command_line;
+
+/// The tools whose output is read.
+const TOOLS: &str = "netperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine";
+
+/// Commands of other tools, and the next step here.
+const COMMANDS: &[(&[&str], &str)] = &[
+    (
+        &["bench", "benchmark", "measure", "start", "time"],
+        "tare run measures; your own command: tare run -- COMMAND",
+    ),
+    (&["why", "trace", "profile"], "tare explain --in NAME -- COMMAND says where the extra time goes"),
+    (&["diff", "cmp"], "tare compare OLD --to NEW compares records; tare run --in A,B compares environments"),
+    (&["pool", "join", "merge"], "tare compare --together RECORDS combines records"),
+    (
+        &["price", "cost", "costs"],
+        "tare run --in NAME measures it; tare explain --prices --in NAME has the price of each kind of work",
+    ),
+    (&["predict", "forecast"], "tare explain --forecast --in NAME -- COMMAND forecasts its time"),
+    (&["sql", "query"], "tare fleet report writes tables below FOLDER/store, which DuckDB reads"),
+    (
+        &["completions", "completion", "man", "licences", "licenses", "license"],
+        "tare self prints completions, manual pages and licences",
+    ),
+    (&["init"], "nothing has to be set up: tare check; for a guest's kernel: tare environment prepare qemu"),
+    (&["install", "setup", "prepare"], "tare environment prepare NAME sets up an environment"),
+    (&["view", "open", "print", "html", "show-report"], "tare report RECORD shows a session again"),
+    (&["probes", "environments", "studies", "articles", "envs"], "tare list lists them"),
+    (&["info", "describe"], "tare show NAME describes a probe, environment, study or article"),
+    (&["doctor", "status", "test"], "tare check shows which environments are ready"),
+    (&["where", "whoami", "detect", "am-i"], "tare here names the layers around this shell"),
+    (&["resume", "continue"], "tare run --resume RECORD continues a session"),
+    (&["cleanup", "rm", "remove", "prune"], "tare clean removes what a killed session left behind"),
+];
+
+/// Refuses a word that is no subcommand, with the line that does what was probably meant.
+pub fn refuse_command(word: &str, others: &[String], machine: &Machine<'_>) -> LabError {
+    let error = LabError::usage_error(format!("there is no command '{word}'"));
+    let run = || {
+        Line::read(
+            command_line().find_subcommand("run").expect("run is a command"),
+            &[&[word.to_owned()], others].concat(),
+        )
+    };
+    let records = |from: usize| {
+        others.iter().skip(from).filter(|word| !word.starts_with('-')).cloned().collect::<Vec<_>>()
+    };
+    if let (true, [old, new]) = (["diff", "cmp"].contains(&word), records(0).as_slice()) {
+        return error.with_hint(show_line(&["compare", old, "--to", new]));
+    }
+    if word == "export" {
+        let names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
+        let format =
+            others.first().filter(|word| names.contains(&word.as_str())).map_or("FORMAT", String::as_str);
+        let line = format!("tare report --export {format} FILE; the formats are {}", names.join(", "));
+        return error.with_hint(line);
+    }
+    if let Some((_, instead)) = COMMANDS.iter().find(|(words, _)| words.contains(&word)) {
+        return error.with_hint(*instead);
+    }
+    if word.starts_with('-') {
+        return error
+            .with_cause("options follow a command")
+            .with_hint(show_line(&[&["run".to_owned(), word.to_owned()], others].concat()));
+    }
+    if let Some((cause, mut lines)) = lead_on(&run(), word, &[], machine) {
+        lines.extend(
+            find_environment(word).map(|name| format!("{} describes it", show_line(&["show", &name]))),
+        );
+        return error.with_cause(cause).with_hint(lines.join("; "));
+    }
+    if is_study(word) {
+        return error
+            .with_cause(format!("'{word}' is a study"))
+            .with_hint(show_line(&[&["run".to_owned(), word.to_owned()], others].concat()));
+    }
+    if is_file_of(word, "tare") {
+        return error.with_cause("it is a record").with_hint(show_line(&["report", word]));
+    }
+    if list_probes().any(|probe| probe.name == word) {
+        let lines = [show_line(&["run", "--only", word]), show_line(&["show", word])];
+        return error.with_cause("it is a probe").with_hint(lines.join("; "));
+    }
+    let commands = command_line();
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    let lower = word.to_lowercase();
+    let near = find_nearest(&lower, names).or_else(|| find_nearest(&lower, list_environments()));
+    match near {
+        Some(near) if find_environment(near).is_none() => error.with_hint(format!("did you mean '{near}'?")),
+        _ if word.split_whitespace().next().is_some_and(|first| (machine.is_program)(first)) => {
+            let line = show_line(&run().with_commands(&[run().from_loose()], false));
+            error.with_cause("it is a program, and a command follows tare run --").with_hint(line)
+        }
+        Some(near) => error.with_hint(format!("did you mean tare run --in native,{near}?")),
+        None => error.with_hint("tare --help lists the commands"),
+    }
+}
+
+/// Reads the words of a subcommand other than `run`; none where they stay as they are.
+pub fn read_others(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
+    let loose = line.loose();
+    let first = loose.first().copied();
+    match (line.name(), first) {
+        ("report", _) => read_report(line, first, machine),
+        ("compare", _) => check_compare(line, &loose, machine).map(|()| None),
+        ("list", Some("tools" | "tool" | "importers")) => {
+            Err(LabError::usage_error("there is no list of tools")
+                .with_cause(format!("tare reads the output of {TOOLS}"))
+                .with_hint("tare import FILE reads one; tare import --help has more"))
+        }
+        ("show", Some(word)) => Ok(read_show(line, word)),
+        ("check", Some(word)) => {
+            let named: Vec<String> = loose.iter().filter_map(|word| find_environment(word)).collect();
+            let words = line.with_environments(&named);
+            match named.len() == loose.len() {
+                true => Ok(Some(Reading::as_typed(&without_native(words)))),
+                false => Err(refuse_name(line, "environment", machine).unwrap_or_else(|| unknown(word))),
+            }
+        }
+        ("import", None) => Err(LabError::usage_error("no file was named")
+            .with_cause(format!("tare reads the output of {TOOLS}"))
+            .with_hint("tare import out.txt, after e.g. fio job.fio > out.txt")),
+        ("here", Some(word)) => Err(refuse_here(line, word, machine)),
+        ("explain" | "advise" | "ladder", _) => read_command_of(line, first, machine),
+        _ => Ok(None),
+    }
+}
+
+/// Leaves the baseline out of the environments of a line that names them itself.
+fn without_native(mut words: Vec<String>) -> Vec<String> {
+    words[2] = words[2].strip_prefix("native,").unwrap_or(&words[2]).to_owned();
+    words
+}
+
+fn unknown(word: &str) -> LabError {
+    LabError::usage_error(format!("there is no environment '{word}'"))
+        .with_hint("tare list environments names them all")
+}
+
+/// Puts the newest record of a folder in its place, or of this one where none is named.
+fn read_report(line: &Line, first: Option<&str>, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
+    let Some(records) = (machine.list_records)(first.unwrap_or(".")) else { return Ok(None) };
+    match records.first() {
+        Some(record) => Ok(Some(Reading::told(line.with_loose(&[record])))),
+        None => {
+            Err(LabError::usage_error(format!("there is no record in {}", first.unwrap_or("this folder")))
+                .with_cause("a session writes one where it runs, TIME.tare")
+                .with_hint("tare run; or tare report FILE"))
+        }
+    }
+}
+
+/// Refuses words of `tare compare` that name environments, or no newer records.
+fn check_compare(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<(), LabError> {
+    if line.has_option("--to") || line.has_option("--together") {
+        return Ok(());
+    }
+    let environments: Vec<String> = loose
+        .iter()
+        .filter_map(|word| {
+            find_environment(word).or_else(|| Some((*find_name(word)?.environments.first()?).to_owned()))
+        })
+        .collect();
+    if !loose.is_empty() && environments.len() == loose.len() {
+        let mut names = environments;
+        names.retain(|name| name != "native");
+        names.insert(0, "native".to_owned());
+        return Err(LabError::usage_error(format!("'{}' are no records", loose.join(" ")))
+            .with_cause("tare compare compares the records of two sessions: tare compare OLD --to NEW")
+            .with_hint(format!("tare run --in {}", names.join(","))));
+    }
+    let newest = (machine.list_records)(".").unwrap_or_default();
+    let line = match (loose, newest.as_slice()) {
+        ([old, rest @ ..], _) if !rest.is_empty() => {
+            let to = show_line(&[&["compare", old, "--to"], rest].concat());
+            if rest.len() > 1 {
+                format!("{to}; {}", show_line(&[&["compare", "--together"], loose].concat()))
+            } else {
+                to
+            }
+        }
+        ([old], [new, ..]) if new != old => show_line(&["compare", old, "--to", new]),
+        ([], [new, old, ..]) => show_line(&["compare", old, "--to", new]),
+        _ => "tare compare OLD --to NEW; tare run makes a record".to_owned(),
+    };
+    Err(LabError::usage_error("no newer record was named").with_cause("--to NEW names it").with_hint(line))
+}
+
+/// Puts the environment that stands for a name of the table in its place.
+fn read_show(line: &Line, word: &str) -> Option<Reading> {
+    if find_environment(word).is_some() || is_study(word) {
+        return None;
+    }
+    let name = find_name(word)?;
+    let shown = name.environments.first().or(name.studies.first())?.split(':').next()?;
+    let also: Vec<String> = name
+        .environments
+        .iter()
+        .skip(1)
+        .copied()
+        .chain(name.on_windows)
+        .map(|name| show_line(&["show", name.split([':', '?']).next().unwrap_or_default()]))
+        .collect();
+    let also = if also.is_empty() { String::new() } else { format!("; also {}", also.join(", ")) };
+    let words = line.with_loose(&[shown]);
+    Some(Reading { note: Some(format!("'{word}' is shown as {shown}{also}")), words })
+}
+
+/// Refuses words of `tare here`, which runs a command in place, and only one that follows `--`.
+fn refuse_here(line: &Line, word: &str, machine: &Machine<'_>) -> LabError {
+    let error = LabError::usage_error(format!("tare here takes no word '{word}'"));
+    let known = find_environment(word)
+        .or_else(|| find_name(word)?.environments.first().map(|name| (*name).to_owned()));
+    match known {
+        Some(name) => error.with_cause(format!("'{word}' is an environment")).with_hint(format!(
+            "tare here --fail-if in:{name} tells whether this is one; tare run --in native,{name} measures one"
+        )),
+        None if (machine.is_program)(word) => error
+            .with_cause("a command follows --, and runs twice, in place")
+            .with_hint(show_line(&line.with_commands(&[line.from_loose()], false))),
+        None => error.with_hint("tare here; tare here --help has its options"),
+    }
+}
+
+/// Reads the words of a subcommand that takes a command as `run` does, after a record or a ladder.
+fn read_command_of(
+    line: &Line,
+    first: Option<&str>,
+    machine: &Machine<'_>,
+) -> Result<Option<Reading>, LabError> {
+    let is_ladder = |word: &str| LADDERS.iter().any(|ladder| ladder.name == word);
+    match (line.name(), first) {
+        ("explain", None) if !line.has_commands() && !line.has_option("--prices") => {
+            Err(LabError::usage_error("no command was named")
+                .with_cause("tare explain takes a command, or the record of an earlier session")
+                .with_hint("tare explain --in NAME -- COMMAND"))
+        }
+        ("ladder", None) => Err(LabError::usage_error("no ladder was named").with_hint(format!(
+            "tare ladder container; there are also {}",
+            LADDERS
+                .iter()
+                .map(|ladder| ladder.name)
+                .filter(|name| *name != "container")
+                .collect::<Vec<_>>()
+                .join(", ")
+        ))),
+        (_, None) => Ok(None),
+        (_, Some(word)) if is_file_of(word, "tare") || is_file_of(word, "toml") => Ok(None),
+        ("ladder", Some(word)) if is_ladder(word) => Ok(match line.loose().len() {
+            1 => None,
+            _ => Some(Reading::told(line.with_command_behind(1))),
+        }),
+        ("ladder", Some(word)) => Err(refuse_ladder(word)),
+        (name, Some(_)) => {
+            match refuse_name(line, if name == "advise" { "record" } else { "record or study" }, machine) {
+                Some(refused) => Err(refused),
+                None => read_commands(line, machine),
+            }
+        }
+    }
+}
+
+/// Refuses a word that names no ladder.
+fn refuse_ladder(word: &str) -> LabError {
+    let names: Vec<&str> = LADDERS.iter().map(|ladder| ladder.name).collect();
+    let error = LabError::usage_error(format!("unknown ladder '{word}'"));
+    let known = find_environment(word)
+        .or_else(|| find_name(word)?.environments.first().map(|name| (*name).to_owned()));
+    match (known, find_nearest(word, names.iter().copied())) {
+        (Some(_), _) => error
+            .with_cause(
+                "its engine or its kernel is entered as a whole; tare makes what is climbed, step by step",
+            )
+            .with_hint(format!(
+                "tare ladder container has the mechanisms that containers share; there are {}",
+                names.join(", ")
+            )),
+        (None, Some(near)) => error.with_hint(format!("did you mean '{near}'?")),
+        (None, None) => {
+            error.with_hint(format!("there are {}; a record of one ends in .tare", names.join(", ")))
+        }
+    }
+}
