@@ -4,6 +4,8 @@
 //! brackets, words and the kind of comma differ by language; the order of the numbers does not. Progress, drawn or
 //! logged before the report, is no result.
 
+use std::collections::BTreeSet;
+
 use crate::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
@@ -12,7 +14,7 @@ pub static IMPORTER: Importer = Importer {
     end_mark: Some("the line with bytes, seconds and rate"),
     begins: |line, next| {
         let is_report = records(line).is_some() && (records(next).is_some() || is_totals(next));
-        is_report || is_totals_alone(line)
+        is_report || is_totals_alone(find_quoted(line).0)
     },
     read: read_output,
     json: None,
@@ -38,7 +40,15 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut seen: Vec<&str> = Vec::new();
     // Totals without records, one line below the other: results that were quoted, or the progress of the next report.
     let mut alone: Vec<&str> = Vec::new();
+    // A line of text begins a series of runs, and names it.
+    let mut series = Series::default();
     for line in text.lines() {
+        let (line, heading) = find_quoted(line);
+        if !heading.is_empty() {
+            push_alone(text, &mut reading, &alone, &series)?;
+            alone.clear();
+            series.begin(heading);
+        }
         if let Some(records) = records(line) {
             seen.push(records);
             if seen.len() > 2 {
@@ -47,10 +57,10 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             }
         } else if seen.len() == 2 && is_totals(line) {
             if !is_progress(&alone, line) {
-                push_alone(text, &mut reading, &alone)?;
+                push_alone(text, &mut reading, &alone, &series)?;
             }
             alone.clear();
-            let mut figure = FigureBuilder::new("dd");
+            let mut figure = series.new_figure();
             figure.add_parameter("records in", seen[0]);
             figure.add_parameter("records out", seen[1]);
             totals(text, &mut figure, line)?;
@@ -59,14 +69,16 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
         } else if seen.is_empty() && is_totals_alone(line) {
             alone.push(line);
         } else if seen.is_empty() {
-            push_alone(text, &mut reading, &alone)?;
+            push_alone(text, &mut reading, &alone, &series)?;
             alone.clear();
+            series.begin(line);
         }
     }
     if !seen.is_empty() {
         return Err(text.refuse_end("the line with the bytes and seconds is missing"));
     }
-    push_alone(text, &mut reading, &alone)?;
+    push_alone(text, &mut reading, &alone, &series)?;
+    series.name_figures(&mut reading);
     if reading.figures.is_empty() {
         return Err(
             text.refuse_end("this is the progress of a dd that had not ended: its last lines are missing")
@@ -75,10 +87,68 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// Adds lines that were quoted without their records, but for those that dd drew while it ran.
-fn push_alone(text: &Text, reading: &mut ToolOutput, lines: &[&str]) -> Result<(), Refusal> {
-    for line in lines.iter().filter(|line| !is_drawn(line)) {
+/// Longest line that names a series, in characters.
+const LONGEST_HEADING: usize = 80;
+/// Key under which a figure keeps the name of its series.
+const SERIES: &str = "series";
+
+/// Runs below one line of text.
+#[derive(Default)]
+struct Series<'a> {
+    heading: &'a str,
+}
+
+impl<'a> Series<'a> {
+    /// Begins another series where a line is the name of one: words, and neither a time nor a message of the shell.
+    fn begin(&mut self, line: &'a str) {
+        // A page's own mark may stand before it, with any attributes.
+        let line =
+            line.strip_prefix('<').and_then(|rest| rest.split_once('>')).map_or(line, |(_, rest)| rest);
+        let heading = line.trim().trim_end_matches([':', '：']).trim_start_matches(['#', '=', '-', ' ']);
+        let words: Vec<&str> = heading.split_whitespace().collect();
+        let is_time = matches!(words.as_slice(), ["real" | "user" | "sys", _]);
+        let is_name = heading.starts_with(char::is_alphanumeric) && heading.contains(char::is_alphabetic);
+        if is_name && !is_time && heading.chars().count() <= LONGEST_HEADING {
+            self.heading = heading;
+        }
+    }
+
+    fn new_figure(&self) -> FigureBuilder {
         let mut figure = FigureBuilder::new("dd");
+        figure.add_parameter(SERIES, self.heading);
+        figure
+    }
+
+    /// Leaves the name of the series out where there is only one: nothing has to be told from it.
+    fn name_figures(&self, reading: &mut ToolOutput) {
+        let names: BTreeSet<_> = reading.figures.iter().map(|figure| figure.parameters.get(SERIES)).collect();
+        if names.len() < 2 {
+            reading.figures.iter_mut().for_each(|figure| drop(figure.parameters.remove(SERIES)));
+        }
+    }
+}
+
+/// Finds the totals that a line quotes between two marks of code, with the text before them; or the whole line. Marks of a list
+/// are left out.
+fn find_quoted(line: &str) -> (&str, &str) {
+    let bare = line.trim_start_matches(['-', '•', '*', ' ']);
+    let inner = bare.strip_suffix('`').and_then(|rest| rest.rsplit_once('`'));
+    match inner.filter(|(_, quoted)| is_totals_alone(quoted)) {
+        Some((heading, quoted)) => (quoted, heading.trim()),
+        None if is_totals_alone(bare) => (bare, ""),
+        None => (line, ""),
+    }
+}
+
+/// Adds lines that were quoted without their records, but for those that dd drew while it ran.
+fn push_alone(
+    text: &Text,
+    reading: &mut ToolOutput,
+    lines: &[&str],
+    series: &Series<'_>,
+) -> Result<(), Refusal> {
+    for line in lines.iter().filter(|line| !is_drawn(line)) {
+        let mut figure = series.new_figure();
         totals(text, &mut figure, line)?;
         reading.push(text, figure)?;
     }
@@ -112,8 +182,25 @@ fn is_totals(line: &str) -> bool {
     numbers(&without_brackets(line)).len() >= 2
 }
 
-/// Recognises a line of totals by itself, as people quote it: in English, since nothing else identifies it.
+/// Recognises a line of totals by itself, as people quote it: in English by its words, in another language by sizes in brackets,
+/// and by a rate that is that of its bytes and seconds.
 fn is_totals_alone(line: &str) -> bool {
+    let found = numbers(&without_brackets(line));
+    let agrees = match found.as_slice() {
+        [bytes, seconds, rate] => {
+            let is_size =
+                line.contains(['(', '（']) && line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+            let unit = seconds.unit.to_lowercase();
+            is_size
+                && unit.starts_with(['s', 'с', '秒'])
+                && !fitting_scales(line, [bytes, seconds, rate]).is_empty()
+        }
+        _ => false,
+    };
+    agrees || is_totals_in_english(line)
+}
+
+fn is_totals_in_english(line: &str) -> bool {
     let is_bytes =
         |rest: &str| rest.starts_with(" bytes ") && (rest.contains("copied") || rest.contains("transferred"));
     let digits = leading_digits(line.trim_start());
@@ -214,11 +301,19 @@ fn totals(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Ref
 /// Android's toybox 2^20.
 fn choose_scale(text: &Text, line: &str, numbers: [&Number<'_>; 3]) -> Result<Scale, Refusal> {
     let [bytes, seconds, rate] = numbers;
-    let scales = scales(rate.unit);
-    if scales.is_empty() {
+    if scales(rate.unit).is_empty() {
         let cause = format!("'{}' is not a rate", shorten_text(rate.unit));
         return Err(text.refuse_part(rate.unit, cause));
     }
+    fitting_scales(line, [bytes, seconds, rate])
+        .first()
+        .copied()
+        .ok_or_else(|| text.refuse_part(rate.digits, "bytes, seconds and rate do not agree in this line"))
+}
+
+/// Lists the meanings of the rate's unit that fit bytes and seconds, the likeliest first.
+fn fitting_scales(line: &str, numbers: [&Number<'_>; 3]) -> Vec<Scale> {
+    let [bytes, seconds, rate] = numbers;
     let span = |number: &Number<'_>| Span::written(number.digits).unwrap_or(Span::exact(0.0));
     // The bytes are counted; only time and rate are rounded.
     let count = bytes.digits.replace(',', ".").parse().map_or(Span::exact(0.0), Span::exact);
@@ -226,15 +321,11 @@ fn choose_scale(text: &Text, line: &str, numbers: [&Number<'_>; 3]) -> Result<Sc
     let fits = |scale: &&Scale| span(rate).scaled(scale.factor).meets(computed);
     // BusyBox sets no blank into its brackets, toybox writes no B.
     let is_binary = seconds.unit == "seconds" && has_compact_size(line) || !rate.unit.contains('B');
-    let mut fitting: Vec<&Scale> = scales.iter().filter(fits).collect();
+    let mut fitting: Vec<Scale> = scales(rate.unit).into_iter().filter(|scale| fits(&scale)).collect();
     if is_binary {
         fitting.reverse();
     }
     fitting
-        .first()
-        .copied()
-        .copied()
-        .ok_or_else(|| text.refuse_part(rate.digits, "bytes, seconds and rate do not agree in this line"))
 }
 
 /// Recognises a size in brackets without a blank: `(1.0GB)`.

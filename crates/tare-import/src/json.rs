@@ -130,8 +130,27 @@ pub(super) fn find_json_start(text: &Text) -> Option<usize> {
     None
 }
 
-/// Measures the document with which a text begins, up to its closing brace.
+/// Recognises a line of a stream of events, of which a document is a run of lines.
+pub(super) fn is_event(line: &str) -> bool {
+    line.trim_start().starts_with("{\"event\":")
+}
+
+/// Measures the document with which a text begins, up to its closing brace, or the events of one run.
 pub(super) fn measure_document(text: &str) -> Option<usize> {
+    if !is_event(text) {
+        return measure_object(text);
+    }
+    let mut length = 0;
+    for line in text.split_inclusive('\n').take_while(|line| is_event(line)) {
+        if length > 0 && line.trim_start().starts_with("{\"event\":\"start\"") {
+            break;
+        }
+        length += line.len();
+    }
+    Some(length)
+}
+
+fn measure_object(text: &str) -> Option<usize> {
     let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {

@@ -156,6 +156,10 @@ fn refuse_unknown(text: &Text) -> Refusal {
         let cause = "fio's terse output is not read; write JSON: fio --output-format=json";
         return Refusal { position: text.position_at(0), cause: cause.into() };
     }
+    if text.lines().any(|line| line.contains("CrystalDiskMark")) {
+        let cause = "this is a table that somebody typed from CrystalDiskMark, not its text; save that: File, Save (text)";
+        return Refusal { position: text.position_at(0), cause: cause.into() };
+    }
     let known: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
     let cause = format!("no known output begins here; known are those of {}", known.join(", "));
     Refusal { position: text.position_at(0), cause }

@@ -332,6 +332,21 @@ impl FigureBuilder {
         known.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + ROUNDING))
     }
 
+    /// Notes a percentile that the tool printed below its own minimum; both are kept as they were printed.
+    pub fn note_percentile_below_minimum(&mut self) {
+        let minimum = self.figure.values.iter().find(|value| value.statistic == Statistic::Minimum);
+        let Some(minimum) = minimum.map(|minimum| (minimum.value, minimum.written.clone())) else { return };
+        let is_below =
+            |value: &&Stated| matches!(value.statistic, Statistic::Percentile(_)) && value.value < minimum.0;
+        if let Some(value) = self.figure.values.iter().find(is_below) {
+            let remark = format!(
+                "{} {} is below the tool's own minimum, {}",
+                value.statistic, value.written, minimum.1
+            );
+            self.add_parameter("remark", &remark);
+        }
+    }
+
     pub fn has(&self, statistic: Statistic) -> bool {
         self.figure.values.iter().any(|value| value.statistic == statistic)
     }

@@ -346,6 +346,8 @@ impl<'a> SysbenchRun<'a> {
                 main.metric_of(statistic, metric);
             }
         }
+        // Its histogram has buckets, and the tool prints the lower end of one.
+        main.note_percentile_below_minimum();
         let mut figures = vec![main];
         for (name, part) in self.parts {
             let mut part = part.with_name(&format!("{}{mode} {name}", self.test));

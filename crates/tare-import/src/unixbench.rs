@@ -13,13 +13,18 @@ pub static IMPORTER: Importer = Importer {
     name: "UnixBench",
     about: "the report of `Run`, version 5: results and index",
     end_mark: Some("the line 'System Benchmarks Index Score' of each run"),
-    begins: |line, _| line.contains(HEAD) || begins_run(line) || begins_table(line),
+    begins: |line, _| line.contains(HEAD) || begins_run(line) || begins_table(line) || begins_set(line),
     read: read_output,
     json: None,
 };
 
 fn begins_run(line: &str) -> bool {
     RUNS.iter().any(|beginning| line.starts_with(beginning))
+}
+
+/// Recognises `2 CPUs in system; running 1 parallel copy of tests`, where a quotation without the banner begins.
+fn begins_set(line: &str) -> bool {
+    line.contains(" in system; running ") && line.contains(" parallel cop")
 }
 
 fn begins_table(line: &str) -> bool {
@@ -66,6 +71,10 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             } else {
                 open.read_line(text, line)?;
             }
+        } else if begins_set(line) {
+            let mut open = Set::default();
+            open.read_line(text, line)?;
+            set = Some(open);
         } else if begins_table(line) {
             set = Some(Set { is_table: true, ..Set::default() });
         } else {

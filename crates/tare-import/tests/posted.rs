@@ -192,3 +192,33 @@ fn a_cut_of_a_posted_output_has_no_value_of_its_own() {
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// Reads a posted output of one tool.
+fn read_figures(file: &str) -> Vec<ImportedFigure> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/posted/series").join(file);
+    import_file(&fs::read(path).unwrap(), file, None).unwrap().remove(0).figures
+}
+
+#[test]
+fn a_line_of_text_between_runs_ends_a_series_and_names_the_next() {
+    let series = |file| {
+        let figures = read_figures(file);
+        figures.iter().map(|figure| figure.parameters.get("series").cloned()).collect::<Vec<_>>()
+    };
+    let named = |name: &str| Some(name.to_owned());
+    let two = series("dd-two-headings.txt");
+    assert_eq!(two, [["Write"; 3], ["Overwrite"; 3]].concat().into_iter().map(named).collect::<Vec<_>>());
+    assert_eq!(series("dd-write-and-read.txt"), ["Write", "Write", "Read"].map(named));
+    assert_eq!(series("dd-in-a-list.txt"), [None], "one alone needs no name");
+}
+
+#[test]
+fn a_percentile_below_the_least_time_is_kept_with_a_remark() {
+    for file in ["sysbench-mutex.txt", "sysbench-after-7z.txt"] {
+        let figures = read_figures(file);
+        let remark = figures[0].parameters.get("remark");
+        assert!(remark.is_some_and(|remark| remark.contains("below the tool's own minimum")), "{figures:?}");
+    }
+    assert_eq!(read_figures("unixbench-two-sets.txt")[0].parameters.get("copies").unwrap(), "1");
+    assert_eq!(read_figures("unixbench-two-sets.txt")[25].parameters.get("copies").unwrap(), "2");
+}

@@ -7,12 +7,12 @@ use crate::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "iperf3",
-    about: "JSON (`-J`) and text, TCP and UDP",
+    about: "JSON (`-J`, `--json-stream`) and text, TCP and UDP",
     // A server's text has none.
     end_mark: None,
     begins: |line, _| text::begins_report(line),
     read: text::read_iperf3_text,
-    json: Some(Json { words: &["\"start\"", "\"intervals\"", "\"end\""], read: read_json }),
+    json: Some(Json { words: &["\"start\"", "\"interval", "\"end\""], read: read_json }),
 };
 
 #[derive(Deserialize)]
@@ -83,8 +83,42 @@ struct Utilisation {
     remote_total: Option<f64>,
 }
 
+/// An event of `--json-stream`, in a line of its own.
+#[derive(Deserialize)]
+struct Event<T> {
+    data: T,
+}
+
+/// Reads the document of `-J`, or puts one together from the events of `--json-stream`.
+fn read_document(text: &Text) -> Result<Document, Refusal> {
+    let whole = text.as_str();
+    let start = json::find_json_start(text).unwrap_or(0);
+    if !json::is_event(&whole[start..]) {
+        return json::parse_json(text);
+    }
+    let find = |event: &str| {
+        let sign = format!("{{\"event\":\"{event}\"");
+        let mut at = start;
+        whole[start..].split_inclusive('\n').find_map(|line| {
+            let from = at;
+            at += line.len();
+            line.trim_start().starts_with(&sign).then(|| text.cut_part(from..from + line.len()))
+        })
+    };
+    let lacks = |event: &str| text.refuse_end(format!("the stream of events has no '{event}'"));
+    let error = find("error").map(|line| json::parse_json::<Event<String>>(&line)).transpose()?;
+    let begun = find("start").ok_or_else(|| lacks("start"))?;
+    let ended = match find("end") {
+        Some(line) => json::parse_json::<Event<End>>(&line)?.data,
+        None if error.is_some() => End::default(),
+        None => return Err(lacks("end")),
+    };
+    let start = json::parse_json::<Event<Start>>(&begun)?.data;
+    Ok(Document { start, end: ended, error: error.map(|event| event.data) })
+}
+
 fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
-    let document: Document = json::parse_json(text)?;
+    let document = read_document(text)?;
     if let Some(error) = document.error {
         return Err(
             text.refuse_end(format!("iperf3 reports that the test failed: {}", fit_into_record(&error)))
