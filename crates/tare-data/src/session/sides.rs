@@ -1,15 +1,17 @@
 //! The sides of a session, and the comparisons between them.
 
 use std::ops::Deref;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::specification::Specification;
+use crate::names::{Case, Parameters, USER};
 
 /// The option of a specification that makes trials work longer, by a percentage.
 pub const SLOWER: &str = "slower";
 
-/// A side of a session: an environment, with a start of its own.
+/// A side of a session: an environment with a start of its own, and in a session that compares commands one of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// Unique in the session; heads the environment's columns.
@@ -24,6 +26,9 @@ pub struct Side {
     /// Absent where it is [`Serving::AT_ONCE`].
     #[serde(default = "Serving::at_once", skip_serializing_if = "Serving::is_at_once")]
     pub serving: Serving,
+    /// Parameters of the command that it runs, as far as they differ between sides; none where all run what the case names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Parameters>,
 }
 
 /// The way in which an environment serves the calls of a command.
@@ -55,7 +60,27 @@ impl Side {
     /// Makes a target without a description, which serves calls at once.
     pub fn new(name: impl Into<String>, specification: Specification) -> Side {
         let (short_description, serving) = (String::new(), Serving::AT_ONCE);
-        Side { name: name.into(), specification, repeats: None, short_description, serving }
+        Side { name: name.into(), specification, repeats: None, short_description, serving, command: None }
+    }
+
+    /// Puts its command into a case of commands; any other case is alike on every side.
+    pub fn fill_case(&self, case: &Case) -> Case {
+        let mut filled = case.clone();
+        if let Some(Parameters(own)) = self.command.as_ref().filter(|_| case.probe.starts_with(USER)) {
+            filled.parameters.0.extend(own.clone());
+        }
+        filled
+    }
+
+    /// Finds the folder that its command works in, where each side has its own.
+    pub fn find_work_folder(&self) -> Option<&Path> {
+        let folder = self.command.as_ref()?.get_text("folder").ok()?;
+        Some(Path::new(folder)).filter(|folder| folder.is_absolute())
+    }
+
+    /// Tells whether it measures what a side of another session does: the same environment, and the same command.
+    pub fn is_like(&self, other: &Side) -> bool {
+        self.specification == other.specification && self.command == other.command
     }
 
     /// Reads the kind of environment.
@@ -168,6 +193,11 @@ impl Sides {
         self.list_role(role).map(|at| &self.sides[at])
     }
 
+    /// Tells whether commands are compared with each other, each of them on a side.
+    pub fn compare_commands(&self) -> bool {
+        self.sides.iter().any(|side| side.command.is_some())
+    }
+
     /// Finds the place of the side that others are compared with.
     pub fn baseline_at(&self) -> Option<usize> {
         self.list_role(Role::Baseline).next()
@@ -242,6 +272,22 @@ mod tests {
             [sides.find_control(0), sides.find_control(2), sides.find_control(3)],
             [Some(1), Some(4), None]
         );
+    }
+
+    #[test]
+    fn a_command_goes_into_cases_of_commands_alone_and_is_part_of_what_a_side_is() {
+        let parameters =
+            |text: &str| Parameters([("command".to_owned(), text.to_owned())].into_iter().collect());
+        let [old, new] = ["[\"old\"]", "[\"new\"]"]
+            .map(|words| Side { command: Some(parameters(words)), ..side("native") });
+        let case =
+            |probe: &str| Case { probe: probe.into(), parameters: parameters("[]"), place: None, peer: None };
+        assert_eq!(new.fill_case(&case("user.command")).parameters, parameters("[\"new\"]"));
+        assert_eq!(new.fill_case(&case("env.call")), case("env.call"));
+        assert_eq!(side("native").fill_case(&case("user.command")), case("user.command"));
+        assert!(new.is_like(&new) && !new.is_like(&old) && !new.is_like(&side("native")));
+        let read: Side = serde_json::from_value(serde_json::to_value(&new).unwrap()).unwrap();
+        assert_eq!(read, new);
     }
 
     #[test]

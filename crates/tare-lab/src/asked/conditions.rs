@@ -46,7 +46,7 @@ pub fn matches_nothing(condition: &str, subjects: &[String]) -> LabError {
     match subjects {
         [] => error.with_hint("there is no environment beside the baseline"),
         subjects => error.with_hint(format!(
-            "its environments are {}; 'tare list probes' lists the probes",
+            "it compares {} with the baseline; 'tare list probes' lists the probes",
             subjects.join(", ")
         )),
     }

@@ -53,9 +53,11 @@ pub struct Request {
     pub measured: Measured,
     /// The budget of the study unless given.
     pub until: Option<Until>,
-    /// Everything that is ready unless given.
+    /// Everything that is ready unless given; none where commands are compared.
     pub environments: Vec<String>,
     pub baseline: String,
+    /// True when the sides are the commands, each in the environment that is the baseline, and not environments.
+    pub compares_commands: bool,
     /// Subjects that get a control of their own.
     pub controls: Vec<String>,
     /// Patterns of probes or cases; all of the study unless given.
@@ -104,6 +106,7 @@ impl Request {
             until: None,
             environments: Vec::new(),
             baseline: baseline.to_owned(),
+            compares_commands: false,
             controls: Vec::new(),
             only: Vec::new(),
             places: Vec::new(),

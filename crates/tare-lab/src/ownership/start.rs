@@ -88,6 +88,13 @@ impl StartWorkspace {
         Ok(workspace)
     }
 
+    /// Has its commands work in another folder than the session's.
+    pub(crate) fn work_in(&mut self, folder: &Path) {
+        if let Some(work) = &mut self.inside.work {
+            folder.clone_into(&mut work.folder);
+        }
+    }
+
     /// Shares the files by which this side takes turns, and no other, in a folder of this start's.
     fn share_turns(&mut self) -> Result<(), LabError> {
         let folder = self.folder.join(TURNS);

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tare_data::session::Side;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::ownership::workspace::SessionWorkspace;
@@ -116,7 +117,7 @@ fn be_refused(bench: &Bench, session: &SessionWorkspace, script: &str) -> String
 fn explain_refusal(specification: &Specification, session: &SessionWorkspace) -> String {
     let named = environments::find_environment(specification.clone()).unwrap();
     let ready = named.check_ready(session.programs()).unwrap();
-    enter_environment(specification, &ready, (session, 0)).unwrap_err().to_string()
+    enter_environment(&Side::new("", specification.clone()), &ready, (session, 0)).unwrap_err().to_string()
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tare_data::session::Side;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 
@@ -165,6 +166,7 @@ fn a_machine_that_does_not_answer_is_told_with_the_command_to_try() {
     assert_eq!(not_ready.command.as_deref(), Some("ssh far true"));
     let session = bench.make_session();
     let refused =
-        tare_lab::session::enter::enter_environment(&specification, &ready, (&session, 0)).unwrap_err();
+        tare_lab::session::enter::enter_environment(&Side::new("", specification), &ready, (&session, 0))
+            .unwrap_err();
     assert!(refused.what.contains("cannot enter ssh:far"), "{refused}");
 }

@@ -80,7 +80,7 @@ fn a_condition_that_matches_nothing_is_a_mistake() {
     let (code, err) = gated(USUAL, &["slower:gvisor"]);
     assert_eq!(code, Some(2));
     assert!(
-        err.contains("'slower:gvisor' matches no cell") && err.contains("its environments are container"),
+        err.contains("'slower:gvisor' matches no cell") && err.contains("it compares container"),
         "{err}"
     );
     let (code, err) = gated(USUAL, &["slowr"]);

@@ -9,7 +9,6 @@ use tare_data::batch::Batch;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
-use tare_data::session::Side;
 #[cfg(unix)]
 use tare_data::session::limits::{GroupCounts, Idle};
 use tare_probes::harness::affinity::list_allowed_processors;
@@ -287,9 +286,9 @@ impl<'a> LiveArena<'a> {
 
     /// Enters an environment, and waits for nothing.
     fn launch(&mut self, index: usize) -> Result<Launched<'a>, Failure> {
-        let Resolved { target: Side { specification, .. }, ready } = &self.targets[index].resolved;
+        let Resolved { target, ready } = &self.targets[index].resolved;
         let began = Instant::now();
-        let entered = enter_environment(specification, ready, (self.workspace, index));
+        let entered = enter_environment(target, ready, (self.workspace, index));
         let mut entered = entered.map_err(|error| self.died(error))?;
         let link = linked(&mut entered, self.interrupted)?;
         Ok(Launched { began, entered, link })

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use tare_data::facts::keys::RUNTIME_COMMAND;
 
 use tare_data::facts::Facts;
-use tare_data::session::specification::Specification;
+use tare_data::session::Side;
 use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
@@ -62,21 +62,24 @@ pub struct Entered {
     left: bool,
 }
 
-/// Enters an environment that is ready, as a side of the session by its number; the specification names it in errors. Waits for nothing: the agent's first
+/// Enters an environment that is ready, as this side of the session, by its number. Waits for nothing: the agent's first
 /// frame is the caller's to await.
 pub fn enter_environment(
-    specification: &Specification,
+    target: &Side,
     ready: &Ready,
     (session, side): (&SessionWorkspace, usize),
 ) -> Result<Entered, LabError> {
     let mut workspace = session.make_start_workspace(side, &ready.root, ready.kernel.kind)?;
+    if let Some(folder) = target.find_work_folder() {
+        workspace.work_in(folder);
+    }
     let Entrance { mut command, host, places, mut outside } = ready.prepare_entrance(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.add_fact(RUNTIME_COMMAND, words(&command));
     workspace.tie_command(&mut command)?;
     let started = workspace.hold_program(&mut command).and_then(|()| processes::start_command(&mut command));
     let (child, kept) = started.map_err(|e| {
-        let what = format!("cannot enter {specification}");
+        let what = format!("cannot enter {}", target.specification);
         let step = fs::read_to_string(workspace.folder().join(FAILED_STEP));
         let doing = step.unwrap_or_else(|_| command.get_program().display().to_string());
         LabError::new(ErrorKind::Environment, what).while_doing(doing, e)

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tare_data::facts::Facts;
+use tare_data::names::Parameters;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Side, Sides};
+use tare_data::shell::join_words;
 
 use crate::environments::{self, Named, PROVIDERS, presets};
 use crate::error::{ErrorKind, LabError};
@@ -101,6 +103,44 @@ pub fn name_sides(baseline: &str, subjects: &[String]) -> Result<Sides, LabError
     Ok(sides)
 }
 
+/// Names the sides of a session that compares commands in one environment: the first, the first again as its control, and the others,
+/// each compared with the first.
+pub fn name_command_sides(environment: &str, commands: &[Parameters]) -> Result<Sides, LabError> {
+    let environment = parse_target(environment)?;
+    let mut sides: Option<Sides> = None;
+    for command in commands {
+        let title = shorten_title(command.get_text("title").unwrap_or_default());
+        let words = command.get_text("command").ok().and_then(|json| serde_json::from_str(json).ok());
+        let words: Vec<String> = words.unwrap_or_default();
+        let taken = sides.as_ref().map_or(&[][..], |sides| sides);
+        let side = Side {
+            name: make_distinct_name(title, taken),
+            short_description: join_words(words),
+            command: Some(command.clone()),
+            ..environment.clone()
+        };
+        match &mut sides {
+            Some(sides) => sides.add_subject(side),
+            None => {
+                let first = sides.insert(Sides::new(side));
+                add_control(first, 0);
+            }
+        }
+    }
+    Ok(sides.unwrap_or_default())
+}
+
+/// Shortens the title of a command to a name that has room in a column; commands differ at their ends.
+fn shorten_title(title: &str) -> String {
+    let letters: Vec<char> = title.chars().collect();
+    if letters.len() <= LONGEST_NAME {
+        return title.to_owned();
+    }
+    let text = |letters: &[char]| letters.iter().collect::<String>();
+    let (start, end) = (LONGEST_NAME / 3, LONGEST_NAME - 1 - LONGEST_NAME / 3);
+    format!("{}…{}", text(&letters[..start]), text(&letters[letters.len() - end..]))
+}
+
 /// Adds a number to a name that another target has: the same program may be called with other words.
 fn make_distinct_name(name: String, targets: &[Side]) -> String {
     let is_free = |name: &String| targets.iter().all(|target| target.name != *name);
@@ -116,11 +156,14 @@ fn parse_target(text: &str) -> Result<Side, LabError> {
     let name = heading(&typed, &provider);
     let short_description =
         preset.map_or(provider.short_description.as_str(), |preset| preset.short_description).to_owned();
-    Ok(Side { name, specification, repeats: None, short_description, serving })
+    Ok(Side { short_description, serving, ..Side::new(name, specification) })
 }
 
 /// Option with the name of words: a provider that has it takes the words of a launcher as its instance.
 const NAME: &str = "name";
+
+/// Longest name of a side that is a command.
+const LONGEST_NAME: usize = 48;
 
 /// Number of default subjects that are measured: more would have too little time each.
 pub const MOST_DEFAULT: usize = 3;
@@ -161,11 +204,17 @@ fn add_control(sides: &mut Sides, of: usize) {
 /// is an error.
 pub fn add_controls(sides: &mut Sides, controls: &[String]) -> Result<(), LabError> {
     for text in controls {
-        let specification = environments::parse_environment(text)?.specification;
-        let Some(of) = sides.iter().position(|side| side.specification == specification) else {
+        let of = match sides.find(text) {
+            None if !sides.compare_commands() => {
+                let specification = environments::parse_environment(text)?.specification;
+                sides.iter().position(|side| side.specification == specification)
+            }
+            of => of,
+        };
+        let Some(of) = of else {
             let names: Vec<&str> = sides.of_role(Role::Subject).map(|side| side.name.as_str()).collect();
             return Err(LabError::new(ErrorKind::Usage, format!("--control {text}: it is not measured"))
-                .with_hint(format!("the environments of this session are {}", names.join(", "))));
+                .with_hint(format!("this session compares {}", names.join(", "))));
         };
         if sides.find_control(of).is_none() {
             add_control(sides, of);
@@ -309,6 +358,31 @@ mod tests {
         ]);
         let names: Vec<&str> = targets[2..].iter().map(|target| target.name.as_str()).collect();
         assert_eq!(names, ["exec-bwrap", "exec-bwrap-2", "box", "exec-bwrap-stdin"]);
+    }
+
+    #[test]
+    fn commands_are_sides_of_one_environment_under_names_of_their_own() {
+        let long = format!("{} -j1", "make -C a/very/long/path/to/some/place/of/mine".repeat(2));
+        let command = |title: &str| {
+            let pairs = [("title", title), ("command", "[\"./x\",\"a b\"]")];
+            Parameters(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect())
+        };
+        let commands = ["./x 'a b'", "./x 'a b'", &long].map(command);
+        let sides = name_command_sides("bwrap", &commands).unwrap();
+        let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+        assert_eq!(names[..3], ["./x 'a b'", "./x 'a b' again", "./x 'a b'-2"]);
+        assert!(names[3].starts_with("make -C a") && names[3].ends_with("mine -j1"), "{names:?}");
+        let of: Vec<Option<usize>> = (0..4).map(|at| sides.partner_of(at)).collect();
+        assert_eq!(of, [None, Some(0), Some(0), Some(0)]);
+        assert!(sides.iter().all(|side| side.specification.to_string() == "bwrap"));
+        assert_eq!(
+            (&sides[1].command, sides[2].short_description.as_str()),
+            (&sides[0].command, "./x 'a b'")
+        );
+        let mut controlled = sides.clone();
+        add_controls(&mut controlled, &["./x 'a b'-2".into()]).unwrap();
+        assert_eq!(controlled.find_control(2), Some(4));
+        assert!(add_controls(&mut controlled, &["bwrap".into()]).is_err());
     }
 
     #[test]

@@ -418,6 +418,8 @@ fn calibrate_all(
                     Err(left_out((&[alike], all), now_s(arena) * targets as f64))
                 }
                 (Ok(started), None, None) => {
+                    let selected =
+                        SelectedCase { case: sides[index].fill_case(&selected.case), ..selected.clone() };
                     calibrate_case(&selected, (index, started), seed, until_ns, arena)?
                 }
             });

@@ -8,7 +8,7 @@ use tare_data::encoding::encode_hex;
 use tare_data::foreign::{Foreign, Trust};
 use tare_data::names::Case;
 use tare_data::session::specification::NATIVE;
-use tare_data::session::{Header, Plan, Session};
+use tare_data::session::{Header, Plan, Session, Side, Sides};
 use tare_data::shell::{join_words, quote_word};
 use tare_probes::descriptions::USER;
 
@@ -74,7 +74,10 @@ fn hash(header: &Header, plan: &Plan) -> String {
 fn would_run(plan: &Plan) -> Vec<String> {
     let environments =
         plan.targets.iter().map(|target| format!("enter {}", quote_word(&target.specification.to_string())));
-    let commands = plan.cases.iter().flat_map(|planned| list_commands(&planned.case));
+    let cases: Vec<&Case> = plan.cases.iter().map(|planned| &planned.case).collect();
+    let commands = list_commands_of_sides(&plan.targets, &cases)
+        .into_iter()
+        .map(|(_, command)| format!("run {command}"));
     let places = plan.cases.iter().filter_map(|planned| planned.case.place.as_deref());
     let folders =
         places.filter(|place| place.contains('/')).map(|place| format!("write in {}", quote_word(place)));
@@ -84,8 +87,21 @@ fn would_run(plan: &Plan) -> Vec<String> {
     environments.chain(commands).chain(folders).chain(work).filter(|line| seen.insert(line.clone())).collect()
 }
 
+/// Lists the commands that cases would run, each once, with the side that runs it; none where all sides do.
+pub(super) fn list_commands_of_sides<'s>(
+    sides: &'s Sides,
+    cases: &[&Case],
+) -> BTreeSet<(Option<&'s str>, String)> {
+    let of_side = |side: &'s Side| {
+        let name = side.command.as_ref().map(|_| side.name.as_str());
+        let filled = cases.iter().map(|case| side.fill_case(case));
+        filled.flat_map(|case| list_commands(&case)).map(move |command| (name, command)).collect::<Vec<_>>()
+    };
+    sides.iter().filter(|side| side.repeats.is_none()).flat_map(of_side).collect()
+}
+
 /// Lists the commands that a user's case would run, with the folder and the variables that decide which program a name is.
-pub(super) fn list_commands(case: &Case) -> Vec<String> {
+fn list_commands(case: &Case) -> Vec<String> {
     if !case.probe.starts_with(USER) {
         return Vec::new();
     }
@@ -106,5 +122,5 @@ pub(super) fn list_commands(case: &Case) -> Vec<String> {
     let variables = variables.map(|variable| format!("with {}", quote_word(variable)));
     let context = folder.into_iter().chain(variables).collect::<Vec<_>>().join(", ");
     let context = if context.is_empty() { context } else { format!(" ({context})") };
-    lines.filter(|line| !line.is_empty()).map(|line| format!("run {line}{context}")).collect()
+    lines.filter(|line| !line.is_empty()).map(|line| format!("{line}{context}")).collect()
 }

@@ -19,10 +19,12 @@ use crate::owned::PREFIX;
 use crate::ownership::workspace::Setting;
 use crate::provider::footprint::Footprint;
 use crate::provider::root::{Inside, RootFolder};
-use crate::session::enter::sides::{MOST_DEFAULT, add_controls, default_subjects, name_sides};
+use crate::session::enter::sides::{
+    MOST_DEFAULT, add_controls, default_subjects, name_command_sides, name_sides,
+};
 use crate::session::peers::Peers;
 use crate::session::plan::paces::Paces;
-use crate::session::protocol::begun::list_commands;
+use crate::session::protocol::begun::list_commands_of_sides;
 use crate::session::protocol::outlook::Outlook;
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;
@@ -57,16 +59,19 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
         (true, false) => (chosen, IF_READY),
         (true, true) => (&default_subjects(chosen), " (if it is ready, and one of the first three that are)"),
     };
-    let sides = name_sides(&request.baseline, subjects)?;
+    let sides = match selection.commands.is_empty() {
+        true => name_sides(&request.baseline, subjects)?,
+        false => name_command_sides(&request.baseline, &selection.commands)?,
+    };
     let mut measured = sides.clone();
-    if request.environments.is_empty() && chosen.is_empty() {
+    if selection.commands.is_empty() && request.environments.is_empty() && chosen.is_empty() {
         keep_first_installed(&mut measured, &setting.programs)?;
     }
     add_controls(&mut measured, &request.controls)?;
     let outlook = Outlook::foresee_session(
         &selection,
         &measured,
-        request.environments.is_empty(),
+        request.environments.is_empty() && selection.commands.is_empty(),
         &Paces::read_shipped(),
     );
     let mut dry = DryRun { measure: Some(outlook), ..DryRun::default() };
@@ -107,14 +112,23 @@ impl DryRun {
         for (at, side) in sides.iter().enumerate().filter(|(_, side)| side.repeats.is_none()) {
             let role = sides.role(at);
             let condition = if role == Role::Subject { condition } else { "" };
-            let again = if role == Role::Baseline { ", and once more as its own control" } else { "" };
+            let again = match role {
+                Role::Baseline if sides.compare_commands() => {
+                    ", for each command, and once more for the first as its own control"
+                }
+                Role::Baseline => ", and once more as its own control",
+                // Another command in the environment of the first.
+                _ if side.command.is_some() => continue,
+                _ => "",
+            };
             self.environment(side, [condition, again], &setting.programs)?;
         }
         self.start.push("in each of them: a fresh process for each trial".into());
-        let mut commands: Vec<String> = cases.iter().flat_map(|case| list_commands(case)).collect();
-        commands.sort_unstable();
-        commands.dedup();
-        self.start.extend(commands.iter().map(|command| format!("in each of them: {command}")));
+        let commands = list_commands_of_sides(sides, cases).into_iter();
+        self.start.extend(commands.map(|(side, command)| match side {
+            None => format!("in each of them: run {command}"),
+            Some(name) => format!("for {}: run {command}", quote_word(name)),
+        }));
         if cases.iter().any(|case| calls::is_call(case)) {
             self.write.push("files that called commands write: calls have no layers around them".into());
         }

@@ -3,6 +3,7 @@
 
 mod begun;
 mod budget;
+mod command_sides;
 mod continuing;
 mod dry_run;
 mod full_size;
@@ -38,7 +39,7 @@ use crate::session::enter::bring_up::{self, BringUp, Starts};
 use crate::session::enter::live::LiveArena;
 use crate::session::enter::sides::{
     Cast, WhenNotReady, add_controls, add_planted, default_subjects, every_default_subject,
-    keep_first_subjects, name_sides, resolve_sides,
+    keep_first_subjects, name_command_sides, name_sides, resolve_sides,
 };
 use crate::session::peers::{self, Peers};
 use crate::session::plan::paces::Paces;
@@ -48,8 +49,8 @@ use crate::session::plan::prepare::{
 use crate::session::protocol::selection::Selection;
 use crate::session::rounds::Rounds;
 use crate::storage::places::Wanted;
+use crate::study::published;
 use crate::study::user_command::CarriedFile;
-use crate::study::{Study, published};
 
 pub use self::begun::trust_environments;
 use self::budget::Budget;
@@ -80,8 +81,8 @@ pub fn begin_session(
     let selection = request.make_selection()?;
     let study = &selection.study;
     study.published.iter().try_for_each(|name| published::read_article(name).map(drop))?;
-    let mut cast = cast(&request, study, setting)?;
-    if request.environments.is_empty() && study.environments.is_empty() {
+    let mut cast = cast(&request, &selection, setting)?;
+    if request.environments.is_empty() && study.environments.is_empty() && !request.compares_commands {
         leave_out_further(&mut cast.sides, observer);
     }
     note_kept_changes(&cast, observer);
@@ -257,9 +258,13 @@ fn leave_out_further(sides: &mut Sides, observer: &mut dyn Observer) {
 }
 
 /// Resolves the named environments, or else everything that is ready by default.
-fn cast(request: &Request, study: &Study, setting: &Setting) -> Result<Cast, LabError> {
+fn cast(request: &Request, selection: &Selection, setting: &Setting) -> Result<Cast, LabError> {
+    if !selection.commands.is_empty() {
+        let sides = name_command_sides(&request.baseline, &selection.commands)?;
+        return resolve_sides(sides, WhenNotReady::Refuse, &request.inside.root, &setting.programs);
+    }
     let (subjects, when_not_ready) = match (request.environments.as_slice(), &request.fleet) {
-        ([], _) => (&default_subjects(&study.environments)[..], WhenNotReady::LeaveOut),
+        ([], _) => (&default_subjects(&selection.study.environments)[..], WhenNotReady::LeaveOut),
         (named, None) => (named, WhenNotReady::Refuse),
         (named, Some(_)) => (named, WhenNotReady::Gap),
     };

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use tare_data::names::Case;
+use tare_data::names::{Case, Parameters};
 use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::Size;
 
 use crate::asked::{Measured, Request, Until};
 use crate::error::LabError;
 use crate::session::peers::{Peers, with_hops};
+use crate::session::protocol::command_sides::divide_commands;
 use crate::study::{SelectedCase, Study, select_cases};
 use crate::study::{calls, startup};
 
@@ -24,6 +25,8 @@ pub(crate) struct Selection {
     pub(crate) selected: Vec<SelectedCase>,
     pub(crate) peers: Peers,
     pub(crate) until: Until,
+    /// The commands that are sides, by the parameters that are theirs alone; none where environments are compared.
+    pub(crate) commands: Vec<Parameters>,
 }
 
 impl Request {
@@ -44,7 +47,11 @@ impl Request {
         let once = matches!((&self.measured, self.until), (Measured::Commands(_), Some(Until::Rounds(_))));
         selected.iter_mut().for_each(|case| case.once = once && case.probe.name == USER_COMMAND);
         let until = self.until.unwrap_or_else(|| Until::Budget(self.budget_of(&study)));
-        Ok(Selection { study, selected, peers, until })
+        let (selected, commands) = match self.compares_commands {
+            true => divide_commands(selected),
+            false => (selected, Vec::new()),
+        };
+        Ok(Selection { study, selected, peers, until, commands })
     }
 
     fn budget_of(&self, study: &Study) -> Duration {

@@ -247,7 +247,14 @@ impl Rounds<'_> {
             Some((subject, _)) => pair_amount(case, &plan.targets[*subject].name),
             None => case.amount,
         };
-        let mut request = trial_request(number, &case.case, amount, started, seed, deadline_ms)?;
+        let mut request = trial_request(
+            number,
+            &plan.targets[target].fill_case(&case.case),
+            amount,
+            started,
+            seed,
+            deadline_ms,
+        )?;
         request.turn = turn.map(|(_, turn)| turn);
         Ok(request)
     }

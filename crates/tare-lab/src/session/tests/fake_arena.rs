@@ -1,10 +1,12 @@
 //! An arena with a fake clock and known distributions.
 
+use std::collections::BTreeSet;
+
 use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
 use tare_data::request::{Amount, TrialRequest};
-use tare_probes::descriptions::{ALL_SLICES, QUICK_SLICE, WORK_LASTING};
+use tare_probes::descriptions::{ALL_SLICES, QUICK_SLICE, USER_COMMAND, WORK_LASTING};
 
 use crate::session::arena::{Arena, Outcome, Started, Turning};
 
@@ -45,6 +47,8 @@ pub struct FakeArena {
     pub lasting: Vec<f64>,
     /// Stretches during which another environment was entered.
     pub beside: u32,
+    /// Words of the commands that were run, by environment.
+    pub commands: BTreeSet<(usize, String)>,
     is_entered: Vec<bool>,
     pub refuse_starts: Option<usize>,
     /// The environment whose next start the user interrupts.
@@ -80,6 +84,7 @@ impl FakeArena {
             ahead: vec![0; ratios.len()],
             lasting: vec![1.0; ratios.len()],
             beside: 0,
+            commands: BTreeSet::new(),
             is_entered: vec![false; ratios.len()],
             refuse_starts: None,
             interrupt_start: None,
@@ -100,9 +105,9 @@ impl FakeArena {
         elapsed_ns
     }
 
-    fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
+    fn batch(&mut self, series: &str, target: usize, operations: u64, started_ns: u64) -> Batch {
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns: self.work(target, operations) };
-        Batch { series: "turn".into(), phase: Phase::Warm, started_ns, sample }
+        Batch { series: series.into(), phase: Phase::Warm, started_ns, sample }
     }
 
     /// Works for the time of a stretch.
@@ -128,6 +133,15 @@ impl FakeArena {
         sink(&batch(ALL_SLICES, Sample::Throughput { operations: slices, bytes: 0, elapsed_ns }));
         sink(&batch(QUICK_SLICE, Sample::Gauge { value: slice_ns }));
         None
+    }
+
+    /// Notes the command that a trial runs, and names the series of its batches.
+    fn note_command(&mut self, target: usize, request: &TrialRequest) -> &'static str {
+        if request.case.probe != USER_COMMAND {
+            return "turn";
+        }
+        self.commands.insert((target, request.case.parameters.get_text("command").unwrap().to_owned()));
+        "run"
     }
 
     /// Begins a trial, or both of a pair: the overhead passes.
@@ -187,14 +201,15 @@ impl Arena for FakeArena {
             outcome.failure = self.stretch(target, request, sink);
             return outcome;
         }
+        let series = self.note_command(target, request);
         match request.amount {
             Amount::Operations { .. } if self.disturb(target, request, &mut outcome) => {}
             Amount::Operations { batch, batches } => {
-                (0..batches).for_each(|i| sink(&self.batch(target, batch, u64::from(i))));
+                (0..batches).for_each(|i| sink(&self.batch(series, target, batch, u64::from(i))));
             }
             _ => {
                 for operations in [1, 16_384] {
-                    let batch = self.batch(target, operations, operations);
+                    let batch = self.batch(series, target, operations, operations);
                     sink(&batch);
                     sink(&Batch { series: CALIBRATION.into(), ..batch });
                 }
@@ -212,6 +227,7 @@ impl Arena for FakeArena {
         let mut outcomes = [self.begin(&requests[0]), Outcome::default()];
         outcomes[1] = outcomes[0].clone();
         let ended = [0, 1].map(|side| self.disturb(pair[side], &requests[side], &mut outcomes[side]));
+        let [series, _] = [0, 1].map(|side| self.note_command(pair[side], &requests[side]));
         let mut elapsed_ns = [Vec::new(), Vec::new()];
         let Amount::Operations { batch: operations, batches } = requests[0].amount else {
             unreachable!("a pair has a fixed amount")
@@ -235,7 +251,7 @@ impl Arena for FakeArena {
                 return (outcome, Vec::new());
             }
             let sample = Sample::Stretches { operations, bytes: 0, elapsed_ns, histogram: None };
-            (outcome, vec![Batch { series: "turn".into(), phase: Phase::Warm, started_ns: 0, sample }])
+            (outcome, vec![Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }])
         })
     }
 

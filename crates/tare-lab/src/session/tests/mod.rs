@@ -3,6 +3,7 @@
 mod announcing;
 mod budgets;
 mod checks;
+mod commands;
 mod fake_arena;
 mod lasting;
 mod long;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Goes on with a record, in an arena of the same environments.
-fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
+pub(super) fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let (mut writer, recording) = Writer::resume(record).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: String::new() }).unwrap();
     let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
@@ -60,7 +60,7 @@ fn a_session_killed_at_any_line_goes_on_to_a_whole_one() {
 
 /// Asserts that every environment has taken turns with its partner exactly once in every round among the trials that count, and that
 /// numbers are unique.
-fn whole(record: &Path) {
+pub(super) fn whole(record: &Path) {
     let session = read_session(record).unwrap().session;
     let counted: Vec<_> =
         session.trials.iter().filter(|t| session.is_counted(t) && t.failure.is_none()).collect();

@@ -15,6 +15,7 @@ use tare_data::frame::Frame;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
+use tare_data::session::Side;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::mounts;
@@ -238,7 +239,7 @@ impl Spoken {
     fn start(session: (&SessionWorkspace, usize), specification: &Specification) -> Spoken {
         let named = environments::find_environment(specification.clone()).unwrap();
         let ready = named.check_ready(session.0.programs()).unwrap();
-        let mut entered = enter_environment(specification, &ready, session).unwrap();
+        let mut entered = enter_environment(&Side::new("", specification.clone()), &ready, session).unwrap();
         let input = OwnedFd::from(entered.child.stdin.take().unwrap());
         let output = OwnedFd::from(entered.child.stdout.take().unwrap());
         let errors = OwnedFd::from(entered.child.stderr.take().unwrap());

@@ -1,0 +1,55 @@
+//! Sessions that compare commands: each is a side, in a start of its own.
+
+use super::*;
+use crate::asked::{Measured, Request};
+use crate::session::enter::sides::name_command_sides;
+use crate::study::user_command::UserCommand;
+
+/// Plans a session of these commands in one environment.
+fn plan_commands(commands: &[&str]) -> PlanRequest<'static> {
+    let of = |(at, words): (usize, &&str)| {
+        let (command, title) = (vec![(*words).to_owned()], (*words).to_owned());
+        (format!("{at}-x"), UserCommand { command, title, ..UserCommand::default() })
+    };
+    let study = Study::of_commands("commands", commands.iter().enumerate().map(of).collect());
+    let mut request = Request::new(Measured::Commands(study), "native", PathBuf::new());
+    request.compares_commands = true;
+    let mut selection = request.make_selection().unwrap();
+    // The arena has no places.
+    selection.selected.iter_mut().for_each(|selected| selected.case.place = None);
+    let sides = name_command_sides("native", &selection.commands).unwrap();
+    PlanRequest { selected: selection.selected, ..plan_request(sides) }
+}
+
+#[test]
+fn each_side_runs_its_own_command_and_the_control_that_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3, 1.0]);
+    let request = PlanRequest { budget_s: Some(60.0), ..plan_commands(&["./old", "./new", "./other"]) };
+    let (record, ending) = planned(&mut arena, folder.path(), request);
+    assert_eq!(ending, Ending::Complete);
+    let words = ["[\"./old\"]", "[\"./old\"]", "[\"./new\"]", "[\"./other\"]"];
+    let each: BTreeSet<(usize, String)> = words.map(str::to_owned).into_iter().enumerate().collect();
+    assert_eq!(arena.commands, each, "from the first calibration to the last pair");
+    let found = findings(&record);
+    assert_eq!((found.baseline.as_str(), found.subjects.len()), ("./old", 2));
+    assert_eq!(verdicts(&found), [Verdict::Slower, Verdict::Same]);
+    assert_eq!(found.certificate.control_coloured, 0);
+    let session = read_session(&record).unwrap().session;
+    assert!(session.plan.targets.compare_commands() && session.plan.cases.len() == 1);
+    assert!(session.trials.iter().all(|trial| trial.partner.is_some()), "all run by turns");
+}
+
+#[test]
+fn a_session_of_commands_that_is_interrupted_goes_on_with_the_same_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    arena.fault = Box::new(|_, trial| if trial == 10 { Fault::Interrupt } else { Fault::None });
+    let request = PlanRequest { rounds: Some(12), ..plan_commands(&["./old", "./new"]) };
+    let (record, ending) = planned(&mut arena, folder.path(), request);
+    assert_eq!(ending, Ending::Interrupted);
+    let mut later = FakeArena::new(&[1.0, 1.0, 1.3]);
+    assert_eq!(resuming::resume(&mut later, &record), Ending::Complete);
+    resuming::whole(&record);
+    assert!(!later.commands.is_empty() && later.commands.is_subset(&arena.commands), "{:?}", later.commands);
+}
