@@ -32,8 +32,10 @@ pub use verdict::{Trend, Verdict};
 /// Findings of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// Name of the baseline environment.
+    /// Name of the baseline environment, or of the command that others are compared with.
     pub baseline: String,
+    /// The environment in which commands are compared, where each is a side; none where environments are compared.
+    pub commands_in: Option<String>,
     /// Subject environments, in the order of the plan; cells of a row are in this order.
     pub subjects: Vec<String>,
     /// A row for each case and metric, in the order of the plan; the headline metric of a case comes first.

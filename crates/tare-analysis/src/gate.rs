@@ -105,6 +105,12 @@ impl Condition {
             Some((word, selector)) => (word, Some(selector)),
             None => (rest, None),
         };
+        // `slower:5%` is `slower>1.05`.
+        let share = selector.filter(|selector| beyond.is_none() && selector.ends_with('%'));
+        let (selector, beyond) = match share.map(parse_ratio) {
+            Some(Ok(ratio)) => (None, Some(ratio)),
+            Some(Err(_)) | None => (selector, beyond),
+        };
         let Some(kind) = kinds.iter().copied().find(|kind| kind.word() == word) else {
             let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
             return Err(format!("'{word}' is not a condition; there are {}", words.join(", ")));
@@ -136,7 +142,10 @@ impl fmt::Display for Condition {
 }
 
 fn parse_ratio(text: &str) -> Result<f64, String> {
-    let ratio = text.trim_end_matches('x').parse::<f64>().ok();
+    let ratio = match text.strip_suffix('%') {
+        Some(share) => share.parse::<f64>().ok().map(|share| 1.0 + share / 100.0),
+        None => text.trim_end_matches('x').parse().ok(),
+    };
     // NaN is not a ratio either.
     ratio
         .filter(|ratio| (1.0..f64::INFINITY).contains(ratio))

@@ -27,6 +27,7 @@ pub mod number;
 pub mod progress;
 pub mod published;
 pub mod several;
+mod sides;
 pub(crate) mod sparkline;
 #[cfg(test)]
 mod specimen;

@@ -10,7 +10,7 @@ use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::Figure;
 use crate::summary;
 use crate::text::clean_text;
-use crate::{published, view, words};
+use crate::{published, sides, view, words};
 
 /// Language of exports: they read the same wherever they were made.
 const ENGLISH: Language = Language::English;
@@ -20,6 +20,8 @@ pub fn render_markdown(session: &Session, findings: &Findings) -> String {
     let rows = view::select_rows(findings, false);
     let mut notes = Notes::default();
     let mut out = String::new();
+    let sentences = sides::describe_commands(session, findings, ENGLISH);
+    push(&mut out, &escape_markdown(&sentences.join("\n")));
     let heading = view::make_heading(session, findings, ENGLISH);
     push(&mut out, &heading.iter().map(|line| escape_markdown(line)).collect::<Vec<_>>().join("<br>\n"));
     if let Some(banner) = view::make_baseline_banner(findings, ENGLISH) {
@@ -36,7 +38,11 @@ pub fn render_markdown(session: &Session, findings: &Findings) -> String {
     } else {
         push(&mut out, &table(session, findings, &rows, &mut notes));
     }
-    let sentences = summary::summarise_environments(findings, ENGLISH);
+    let sentences = match findings.commands_in {
+        None => summary::summarise_environments(findings, ENGLISH),
+        // Above the table.
+        Some(_) => Vec::new(),
+    };
     let sentence = |(target, text): &(String, String)| {
         format!("- **{}** {}", escape_markdown(target), escape_markdown(text))
     };

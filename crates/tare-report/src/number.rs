@@ -289,6 +289,14 @@ pub(crate) fn format_share_above(share: f64) -> String {
     }
 }
 
+/// Takes the unit off a figure before another in the same unit.
+pub(crate) fn strip_shared_unit<'a>(first: &'a str, second: &str) -> &'a str {
+    match (first.split_once(' '), second.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => number,
+        _ => first,
+    }
+}
+
 /// Formats a share as a percentage with two significant digits: `2.6 %`, `12 %`.
 pub(crate) fn format_percent(share: f64) -> String {
     let value = share * 100.0;

@@ -203,6 +203,7 @@ pub fn make_findings(targets: usize) -> Findings {
     let compared = rows.iter().flat_map(|r| &r.cells).filter(|c| matches!(c, Cell::Compared(_))).count();
     Findings {
         baseline: "native".into(),
+        commands_in: None,
         subjects: TARGETS[..targets].iter().map(|(name, _)| (*name).into()).collect(),
         rows,
         lasting: Vec::new(),

@@ -56,7 +56,22 @@ pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Lan
         true => say!(language, "{study}: {baseline} alone", study = study, baseline = baseline),
         false => {
             let all = language.join_with_commas(&subjects);
-            say!(language, "{study}: {all} against {baseline}", study = study, all = all, baseline = baseline)
+            match &findings.commands_in {
+                Some(environment) => say!(
+                    language,
+                    "{all} against {baseline}, in {environment}",
+                    all = all,
+                    baseline = baseline,
+                    environment = clean_text(environment)
+                ),
+                None => say!(
+                    language,
+                    "{study}: {all} against {baseline}",
+                    study = study,
+                    all = all,
+                    baseline = baseline
+                ),
+            }
         }
     };
     // On the first line, because it is what a reader must know of such a session.
@@ -293,7 +308,9 @@ pub(crate) fn describe_seen(findings: &Findings, language: Language) -> Option<S
 pub(crate) fn describe_lasting(findings: &Findings, every_work: bool, language: Language) -> Option<String> {
     describe_seen(findings, language)?;
     let rows = select_judged_rows(findings);
-    if findings.lasting.is_empty() && rows.iter().all(|row| is_long_command(row)) {
+    // Commands that are compared run as they do elsewhere, in one environment.
+    let is_answered = findings.commands_in.is_some() || rows.iter().all(|row| is_long_command(row));
+    if findings.lasting.is_empty() && is_answered {
         return None;
     }
     let of_work = |work: LastingWork| {

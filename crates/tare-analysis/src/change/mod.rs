@@ -12,6 +12,7 @@ mod judged;
 mod sides;
 
 use serde::Serialize;
+use tare_data::names::Parameters;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Plan, Role};
 
@@ -46,6 +47,16 @@ pub struct Changes {
 pub struct Target {
     pub name: String,
     pub specification: Specification,
+    /// The command that it runs, where commands are compared.
+    #[serde(skip)]
+    command: Option<Parameters>,
+}
+
+impl Target {
+    /// Tells whether a record's side is this one.
+    fn is(&self, side: &tare_data::session::Side) -> bool {
+        self.specification == side.specification && self.command == side.command
+    }
 }
 
 /// A case and metric of any record.
@@ -145,17 +156,26 @@ pub(crate) fn list_subjects(records: &[&Judged]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     let all = records.iter().flat_map(|record| record.plan.targets.of_role(Role::Subject));
     for target in all {
-        if targets.iter().any(|known| known.specification == target.specification) {
+        if targets.iter().any(|known| known.is(target)) {
             continue;
         }
         let is_taken = targets.iter().any(|known| known.name == target.name);
         let name = match is_taken {
-            true => format!("{} ({})", target.name, target.specification),
+            true => name_exactly(target),
             false => target.name.clone(),
         };
-        targets.push(Target { name, specification: target.specification.clone() });
+        let (specification, command) = (target.specification.clone(), target.command.clone());
+        targets.push(Target { name, specification, command });
     }
     targets
+}
+
+/// Names a side with what it is.
+fn name_exactly(side: &tare_data::session::Side) -> String {
+    match &side.command {
+        None => format!("{} ({})", side.name, side.specification),
+        Some(_) => format!("{} ({} in {})", side.name, side.short_description, side.specification),
+    }
 }
 
 fn changed_row(
@@ -199,7 +219,7 @@ pub(crate) fn find_cost((side, row): SideRow<'_>, target: &Target) -> Option<Cos
 /// Finds an environment's cell of a row; None where the record has no such row or environment.
 pub(crate) fn find_cell<'a>(side: &'a Judged, row: Option<&'a Row>, target: &Target) -> Option<&'a Cell> {
     let mut subjects = side.plan.targets.of_role(Role::Subject);
-    let at = subjects.position(|subject| subject.specification == target.specification)?;
+    let at = subjects.position(|subject| target.is(subject))?;
     row?.cells.get(at)
 }
 
@@ -246,7 +266,7 @@ fn explain_ends(sides: [&Vec<SideRow<'_>>; 2], target: &Target) -> Option<String
     };
     let subject = |record: &Judged| {
         let mut targets = record.plan.targets.of_role(Role::Subject);
-        Some(targets.find(|of| of.specification == target.specification)?.name.clone())
+        Some(targets.find(|of| target.is(of))?.name.clone())
     };
     let baseline = |record: &Judged| Some(record.baseline()?.name.clone());
     explain(&subject).or_else(|| Some(format!("in the baseline {}", explain(&baseline)?)))
@@ -279,10 +299,13 @@ pub(crate) fn find_row_objection(
     new_row: Option<&Row>,
 ) -> Option<String> {
     let (old_row, new_row) = (old_row?, new_row?);
-    let baseline = |side: &Judged| side.baseline().map(|target| target.specification.to_string());
-    let (then, now) = (baseline(old), baseline(new));
-    if then != now {
-        let named = |baseline: Option<String>| baseline.unwrap_or_else(|| "nothing".into());
+    let (then, now) = (old.baseline(), new.baseline());
+    if !then.zip(now).map_or(then.is_none() && now.is_none(), |(then, now)| then.is_like(now)) {
+        let named = |baseline: Option<&tare_data::session::Side>| match baseline {
+            None => "nothing".into(),
+            Some(side) if side.command.is_none() => side.specification.to_string(),
+            Some(side) => name_exactly(side),
+        };
         return Some(format!("the baseline was {} and is {}", named(then), named(now)));
     }
     let planned = |plan: &'_ Plan| -> Option<String> {

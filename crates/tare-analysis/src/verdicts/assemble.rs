@@ -85,8 +85,13 @@ fn of_rows(
         ))
     }));
     rows.extend(idle::make_helpers_row(session));
+    let compares_commands = plan.targets.compare_commands();
     Findings {
         baseline: session.baseline().map(|target| target.name.clone()).unwrap_or_default(),
+        commands_in: session
+            .baseline()
+            .filter(|_| compares_commands)
+            .map(|target| target.specification.to_string()),
         subjects,
         rows,
         lasting: Vec::new(),

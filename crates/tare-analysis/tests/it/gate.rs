@@ -78,6 +78,7 @@ fn findings() -> Findings {
     let missing = Cell::Missing(Missing::Failed(Failure::new(FailureKind::NotSupported, "no io_uring")));
     Findings {
         baseline: "native".into(),
+        commands_in: None,
         subjects: vec!["gvisor".into(), "oci-crun".into()],
         rows: vec![
             row(
@@ -280,6 +281,9 @@ fn a_case_has_three_names_and_the_harness_is_no_cell() {
 fn a_bound_is_a_condition_without_a_character_of_the_shells() {
     let read = Condition::at_most("wsl:Debian?version=2:file.*=1.5x", Kind::Slower).unwrap();
     assert_eq!(read, "slower:wsl:Debian?version=2:file.*>1.5".parse().unwrap());
+    // A share is a ratio as well.
+    assert_eq!("slower:5%".parse::<Condition>().unwrap().to_string(), "slower>1.05");
+    assert_eq!("slower:./new>5%".parse::<Condition>().unwrap().to_string(), "slower:./new>1.05");
     for wrong in ["container", "=1.5", "container=", "container=0.9"] {
         Condition::at_most(wrong, Kind::Slower).unwrap_err();
     }

@@ -19,7 +19,7 @@ use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
 use crate::published::TableTexts;
-use crate::summary::summarise_in_a_sentence;
+use crate::sides::summarise_in_a_paragraph;
 use crate::view;
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
@@ -135,7 +135,7 @@ impl<'a> Page<'a> {
                     meaning: options.language.word(sign.meaning()),
                 })
                 .into(),
-            summary: summarise_in_a_sentence(findings, options.language),
+            summary: summarise_in_a_paragraph(session, findings, options.language),
             lasting: view::describe_lasting(findings, true, options.language),
             record: options.record,
             again: options.again,

@@ -82,6 +82,9 @@ pub struct PlannedTarget<'a> {
     pub role: Role,
     /// About five words.
     pub short_description: Cow<'a, str>,
+    /// Words of the command that it runs; absent where all run that of the case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
 }
 
 /// Reliability of the session.

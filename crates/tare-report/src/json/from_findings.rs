@@ -11,8 +11,7 @@ use super::fields::*;
 use super::{SCHEMA, VERSION};
 use crate::answers::signs;
 use crate::language::{Language, say};
-use crate::summary;
-use crate::{notes, published, view, warnings, words};
+use crate::{notes, published, sides, view, warnings, words};
 
 impl<'a> Document<'a> {
     /// Builds the document. It is in English, but a page has the texts for people in their language.
@@ -32,7 +31,7 @@ impl<'a> Document<'a> {
             warnings: general
                 .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c, language) })
                 .collect(),
-            sentences: summary::summarise_environments(findings, language)
+            sentences: sides::summarise_sides(session, findings, language)
                 .into_iter()
                 .map(|(target, sentence)| Sentence { target, sentence })
                 .collect(),
@@ -79,8 +78,14 @@ fn planned(session: &Session, at: usize, language: Language) -> PlannedTarget<'_
         name: &target.name,
         specification: &target.specification,
         role: session.plan.targets.role(at),
+        command: words_of_command(target),
         short_description: with_disk(description, find_disk(session, target), language),
     }
+}
+
+/// Reads the words of a side's command.
+fn words_of_command(target: &Side) -> Option<Vec<String>> {
+    serde_json::from_str(target.command.as_ref()?.get_text("command").ok()?).ok()
 }
 
 /// Finds out if the disk of a guest bypassed the page cache of its host; none where it has no disk of its own.

@@ -26,7 +26,7 @@ use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::summary;
 use crate::text::{GLUE, clean_text, count_columns, wrap_paragraph};
-use crate::{published, view};
+use crate::{published, sides, view};
 
 /// Narrowest layout, even for narrower terminals: a label, the baseline and one environment side by side.
 pub(crate) const NARROWEST: usize = 40;
@@ -81,6 +81,9 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     // First of all, because it takes back everything below it.
     if let Some(banner) = view::make_baseline_banner(findings, language) {
         out.paragraph("! ", &banner, prose, Style::new().fg_color(Some(AnsiColor::Red.into())).bold());
+    }
+    for line in sides::describe_commands(session, findings, language) {
+        out.paragraph("", &line, prose, Style::new().bold());
     }
     for line in view::make_heading(session, findings, language) {
         out.paragraph("", &line, prose, Style::new());
@@ -285,6 +288,8 @@ impl Output {
     fn answers(&mut self, session: &Session, findings: &Findings, width: usize, wide: bool) {
         let language = self.language;
         let lines = match wide {
+            // They stand above the table.
+            _ if findings.commands_in.is_some() => Vec::new(),
             true => summary::summarise_environments(findings, language),
             false => summary::summarise_briefly(findings, language),
         };
@@ -306,6 +311,7 @@ impl Output {
         for line in &lines {
             self.named(line, name_width, width);
         }
+        self.times_of_commands(findings, width);
         self.blank();
         for warning in view::list_warnings(findings, wide, language) {
             self.paragraph("! ", &warning, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
@@ -315,6 +321,21 @@ impl Output {
         } else if !checks.1.is_empty() {
             self.paragraph("", &checks.1, width, Style::new());
         }
+    }
+
+    /// Adds the times of several commands in each environment, which are no comparison.
+    fn times_of_commands(&mut self, findings: &Findings, width: usize) {
+        let times = sides::list_times_of_commands(findings, self.language);
+        if times.is_empty() {
+            return;
+        }
+        self.blank();
+        let caption = self.language.word(
+            "Across commands, whose runs did not take turns: times alone. Name one environment to compare them.",
+        );
+        self.paragraph("", caption, width, Style::new());
+        let name_width = times.iter().map(|(name, _)| count_columns(name)).max().unwrap_or(0).min(width / 3);
+        times.iter().for_each(|line| self.named(line, name_width, width));
     }
 
     /// Adds a name with a text next to it.

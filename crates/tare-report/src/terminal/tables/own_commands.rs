@@ -9,7 +9,7 @@ use tare_data::session::Session;
 use super::cells::{CellMaker, quiet_style};
 use crate::language::{Language, message, say};
 use crate::notes::baseline_missing;
-use crate::number::Figure;
+use crate::number::{Figure, strip_shared_unit};
 use crate::terminal::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::text::{GLUE, clean_text};
 use crate::words;
@@ -57,10 +57,12 @@ pub fn render_command_tables(
         cells.map(natural_width).max().unwrap_or(0)
     };
     let mut widths: Vec<usize> = (0..columns).map(width).collect();
-    // An answer and its interval go on two lines if they do not fit on one.
-    let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(ANSWER));
-    let least = least.map(least_width).max().unwrap_or(0);
-    widths[ANSWER] = widths[ANSWER].saturating_sub(total_width(&widths).saturating_sub(room)).max(least);
+    // A name, or an answer and its interval, goes on several lines if it does not fit on one.
+    for at in [0, ANSWER] {
+        let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
+        let least = least.map(least_width).max().unwrap_or(0);
+        widths[at] = widths[at].saturating_sub(total_width(&widths).saturating_sub(room)).max(least);
+    }
     // A narrow terminal does without processor time, and then without the range.
     let mut kept: Vec<usize> = (0..columns).collect();
     for least_needed in [PROCESSOR..columns, RANGE..ANSWER] {
@@ -89,7 +91,9 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     let of_case =
         |name: &str| findings.rows.iter().find(|other| other.case == row.case && other.metric.name == name);
     let unit = row.metric.unit;
-    let name = |name: &str| words_of(&clean_text(name).replace(' ', &GLUE.to_string()), Style::new());
+    // A command may need several lines.
+    let glue = if findings.commands_in.is_some() { " ".to_owned() } else { GLUE.to_string() };
+    let name = |name: &str| words_of(&clean_text(name).replace(' ', &glue), Style::new());
     let mut baseline = vec![name(&findings.baseline)];
     match &row.baseline {
         Some(level) => baseline.extend(time(level, None, row)),
@@ -125,12 +129,7 @@ fn time(level: &Level, comparison: Option<&Comparison>, row: &Row) -> [GridCell;
     let text = |value: f64| Figure::without_interval(value, row.metric.unit).to_text();
     let range = compute_spread(&level.values).filter(|_| level.rounds > 1).map(|spread| {
         let (least, most) = (text(spread.least), text(spread.most));
-        // A shared unit is written once.
-        let short = match (least.split_once(' '), most.split_once(' ')) {
-            (Some((number, a)), Some((_, b))) if a == b => number.to_owned(),
-            _ => least,
-        };
-        format!("({short} … {most})")
+        format!("({} … {most})", strip_shared_unit(&least, &most))
     });
     let typical = comparison.map_or_else(|| text(level.median), |found| words::format_value(row, found));
     [one(typical, Style::new()), one(range.unwrap_or_default(), quiet_style())]

@@ -1,0 +1,281 @@
+//! Commands that are compared, each in a sentence: how long it takes beside the first, both times, and what that rests on.
+
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Row};
+use tare_data::names::USER;
+use tare_data::request::Amount;
+use tare_data::session::Session;
+
+use crate::language::{Language, say};
+use crate::number::{Figure, format_percent, strip_shared_unit};
+use crate::text::clean_text;
+use crate::{summary, view, words};
+
+/// A factor from which on it is said as a factor, and below which as a share more or less.
+const SAID_AS_TIMES: f64 = 1.995;
+/// Limit on the commands whose times are listed beside each other.
+const MOST_LISTED: usize = 8;
+
+/// Summarises every side in a line.
+pub(crate) fn summarise_sides(
+    session: &Session,
+    findings: &Findings,
+    language: Language,
+) -> Vec<(String, String)> {
+    match findings.commands_in {
+        None => summary::summarise_environments(findings, language),
+        Some(_) => {
+            let of_subject = |(at, name): (usize, &String)| {
+                (clean_text(name), language.join_sentences(&describe_side(session, findings, at, language)))
+            };
+            findings.subjects.iter().enumerate().map(of_subject).collect()
+        }
+    }
+}
+
+/// Says of each command how long it takes beside the first; nothing where environments are compared.
+pub(crate) fn describe_commands(session: &Session, findings: &Findings, language: Language) -> Vec<String> {
+    let subjects = if findings.commands_in.is_some() { findings.subjects.len() } else { 0 };
+    (0..subjects).flat_map(|at| describe_side(session, findings, at, language)).collect()
+}
+
+/// Summarises all sides, for the top of a page.
+pub(crate) fn summarise_in_a_paragraph(session: &Session, findings: &Findings, language: Language) -> String {
+    match findings.commands_in {
+        None => summary::summarise_in_a_sentence(findings, language),
+        Some(_) => language.join_sentences(&describe_commands(session, findings, language)),
+    }
+}
+
+/// Lists the times of several commands in each environment, where environments are compared: each command's rounds are its own, so that
+/// no factor between commands is known.
+pub(crate) fn list_times_of_commands(findings: &Findings, language: Language) -> Vec<(String, String)> {
+    let mut rows = view::select_judged_rows(findings);
+    rows.retain(|row| row.probe.starts_with(USER));
+    if findings.commands_in.is_some() || !(2..=MOST_LISTED).contains(&rows.len()) {
+        return Vec::new();
+    }
+    let of_environment = |(at, name): (usize, &String)| {
+        let time = |row: &&Row| {
+            let unit = row.metric.unit;
+            let text = |value: f64| Figure::without_interval(value, unit).to_text();
+            let time = match at.checked_sub(1) {
+                None => text(row.baseline.as_ref()?.median),
+                Some(at) => match row.cells.get(at)? {
+                    Cell::Compared(comparison) => words::format_value(row, comparison),
+                    other => text(other.level()?.median),
+                },
+            };
+            Some(format!("{} {time}", clean_text(&row.label)))
+        };
+        let times: Vec<String> = rows.iter().filter_map(time).collect();
+        (clean_text(name), language.join_with_commas(&times))
+    };
+    std::iter::once(&findings.baseline).chain(&findings.subjects).enumerate().map(of_environment).collect()
+}
+
+/// Says it of one command, in a sentence for each row.
+fn describe_side(session: &Session, findings: &Findings, at: usize, language: Language) -> Vec<String> {
+    let rows = view::select_judged_rows(findings);
+    let several = rows.len() > 1;
+    let of_row = |row: &&Row| {
+        let (label, cell) = (clean_text(&row.label), row.cells.get(at)?);
+        let sentence = describe_command(session, findings, (row, at, cell), language);
+        Some(match several {
+            true => say!(language, "{label}: {sentence}", label = label, sentence = sentence),
+            false => sentence,
+        })
+    };
+    rows.iter().filter_map(of_row).collect()
+}
+
+/// Says it of one command: `./new takes 3 % longer than ./old (2.1 to 3.9 %): 38.4 -> 39.5 ms. Control: same. 200 runs each, 30 s.`
+fn describe_command(
+    session: &Session,
+    findings: &Findings,
+    (row, at, cell): (&Row, usize, &Cell),
+    language: Language,
+) -> String {
+    let [name, baseline] = [&findings.subjects[at], &findings.baseline].map(|name| clean_text(name));
+    let comparison = match cell {
+        Cell::Compared(comparison) => comparison,
+        other => {
+            let reason = words::describe_cell(other, language);
+            return say!(language, "{name}: {reason}.", name = name, reason = reason);
+        }
+    };
+    let answer = answer_in_words(comparison, [&name, &baseline], language);
+    let time = |value: f64| Figure::without_interval(value, row.metric.unit).to_text();
+    let first = row.baseline.as_ref().map(|level| time(level.median));
+    let mut sentences = vec![match first {
+        Some(first) => {
+            let second = words::format_value(row, comparison);
+            let first = strip_shared_unit(&first, &second);
+            say!(language, "{answer}: {first} -> {second}.", answer = answer, first = first, second = second)
+        }
+        None => say!(language, "{answer}.", answer = answer),
+    }];
+    sentences.extend(row.control.as_ref().map(|control| {
+        let control = words::cell_word(control, language);
+        say!(language, "Control: {control}.", control = control)
+    }));
+    let runs = language.counted(count_runs(session, row, &findings.subjects[at], comparison), "run", "runs");
+    if let Some(seconds) = view::measured_s(session) {
+        let time = language.format_duration(seconds);
+        sentences.push(say!(language, "{runs} each, {time}.", runs = runs, time = time));
+    }
+    language.join_sentences(&sentences)
+}
+
+/// Counts the timed runs of a command that its answer rests on.
+fn count_runs(session: &Session, row: &Row, subject: &str, comparison: &Comparison) -> usize {
+    let planned = session.plan.cases.iter().find(|case| case.id == row.case);
+    let amount = planned.map(|case| case.pairs.get(subject).copied().unwrap_or(case.amount));
+    let of_round = match amount {
+        Some(Amount::Operations { batch, batches }) => batch.saturating_mul(u64::from(batches)),
+        Some(Amount::Calibrate | Amount::Duration { .. }) | None => 1,
+    };
+    usize::try_from(of_round.saturating_mul(u64::from(comparison.rounds))).unwrap_or(usize::MAX)
+}
+
+/// Says how long a command takes beside another, with the interval.
+fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], language: Language) -> String {
+    let interval = words::format_interval(comparison, language);
+    let share = |factor: f64| format_percent((factor - 1.0).abs());
+    match comparison.answer().kind() {
+        Kind::Slower | Kind::Faster if comparison.ratio < SAID_AS_TIMES => {
+            let mut ends = comparison.interval.ends(f64::from);
+            // The least first.
+            ends.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+            let (by, [low, high]) = (share(comparison.ratio), ends.map(share));
+            let low = if low == high { low.as_str() } else { low.trim_end_matches(" %") };
+            match comparison.answer().kind() {
+                Kind::Slower => say!(
+                    language,
+                    "{name} takes {share} longer than {baseline} ({low} to {high})",
+                    name = name,
+                    share = by,
+                    baseline = baseline,
+                    low = low,
+                    high = high
+                ),
+                _ => say!(
+                    language,
+                    "{name} takes {share} less time than {baseline} ({low} to {high})",
+                    name = name,
+                    share = by,
+                    baseline = baseline,
+                    low = low,
+                    high = high
+                ),
+            }
+        }
+        Kind::Slower | Kind::Faster => {
+            let times = words::format_factor(comparison, Language::English);
+            let times = times.trim_end_matches('x');
+            say!(
+                language,
+                "{name} takes {times} times as long as {baseline} {interval}",
+                name = name,
+                times = times,
+                baseline = baseline,
+                interval = interval
+            )
+        }
+        Kind::Same => {
+            let margin = format_percent(comparison.margin - 1.0);
+            say!(
+                language,
+                "{name} takes as long as {baseline}, less than {margin} apart",
+                name = name,
+                baseline = baseline,
+                margin = margin
+            )
+        }
+        Kind::AtLeast | Kind::AtMost | Kind::NotSure | Kind::None => {
+            let answer = words::describe_cell(&Cell::Compared(Box::new(comparison.clone())), language);
+            say!(
+                language,
+                "{name} against {baseline}: {answer}",
+                name = name,
+                baseline = baseline,
+                answer = answer
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+    use crate::terminal::{TerminalOptions, render_terminal};
+
+    /// Makes findings of one command against another, with this cell.
+    fn with_cell(cell: Cell) -> (Session, Findings) {
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
+        findings.rows.truncate(1);
+        (findings.rows[0].probe, findings.rows[0].label) = ("user.command".into(), "command".into());
+        findings.rows[0].cells[0] = cell;
+        findings.commands_in = Some("native".into());
+        (findings.baseline, findings.subjects[0]) = ("./old 'a b'".into(), "./new".into());
+        (session, findings)
+    }
+
+    #[test]
+    fn every_answer_has_a_sentence_that_names_both_commands_and_all_views_begin_with_it() {
+        for cell in specimen::one_cell_of_each() {
+            let word = match &cell {
+                Cell::Compared(of) => match of.answer().kind() {
+                    Kind::Slower if of.ratio < SAID_AS_TIMES => " % longer than ./old",
+                    Kind::Slower => " times as long as ./old",
+                    Kind::Faster => " % less time than ./old",
+                    Kind::Same => "takes as long as ./old 'a b', less than 2 % apart",
+                    Kind::AtLeast => "over ",
+                    Kind::AtMost => "at most ",
+                    Kind::NotSure => "not sure",
+                    Kind::None => "./new",
+                },
+                Cell::Observed(_) => "observed",
+                Cell::Missing(_) => "not ",
+            };
+            let (session, findings) = with_cell(cell);
+            let [sentence] =
+                <[String; 1]>::try_from(describe_commands(&session, &findings, Language::English)).unwrap();
+            assert!(sentence.contains("./new") && sentence.contains(word), "{word}: {sentence}");
+            let flat =
+                |text: String| text.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+            let start = flat(sentence.chars().take(40).collect());
+            let text = flat(render_terminal(&session, &findings, &TerminalOptions::default()));
+            assert!(
+                text.starts_with(&start) && text.contains("./new against ./old 'a b', in native"),
+                "{text}"
+            );
+            assert!(!text.contains("Lasting work") && !text.contains("in 1 of 1"), "{text}");
+            let markdown = crate::markdown::render_markdown(&session, &findings).replace('\\', "");
+            assert!(flat(markdown.clone()).starts_with(&start), "{markdown}");
+            let page = crate::html::render_html(&session, &findings, &crate::html::Options::default());
+            assert!(page.contains("./new"), "{page}");
+        }
+    }
+
+    #[test]
+    fn shares_times_and_runs_are_those_of_the_comparison() {
+        let say = |ratio: f64| {
+            let (session, findings) =
+                with_cell(Cell::Compared(Box::new(specimen::make_comparison(100.0, ratio, 1))));
+            describe_commands(&session, &findings, Language::English).remove(0)
+        };
+        assert_eq!(
+            say(1.25),
+            "./new takes 25 % longer than ./old 'a b' (24 to 27 %): 173 -> 217 ns. Control: same."
+        );
+        assert_eq!(
+            say(0.5),
+            "./new takes 50 % less time than ./old 'a b' (49 to 50 %): 173 -> 86.7 ns. Control: same."
+        );
+        assert_eq!(
+            say(24.0),
+            "./new takes 24 times as long as ./old 'a b' (23.6 to 24.6x): 173 ns -> 4.16 µs. Control: same."
+        );
+    }
+}
