@@ -34,7 +34,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tare_data::session::specification::NATIVE;
 use tare_lab::asked::Pin;
 use tare_lab::launching::words::encode_words;
 
@@ -114,7 +113,8 @@ pub enum Command {
   tare run --only sys.getppid --margin 0.5%         detect slowdowns below 2 %
   tare run --in 'exec:firejail --quiet --'           compare any sandbox that is entered by words
   tare run --in native,gvisor -- make -j4           measure your own command in both
-  tare run -w 3 -- 'git status' --- 'git log -1'    measure two commands, with three warm-up runs
+  tare run -- ./old --- ./new                       compare the second command with the first, natively
+  tare run -L jobs 1,2 -- make -j{jobs}             compare a command with itself, by a parameter
   tare run --resume tare-2026-01-31T12-00.tare      continue an interrupted session
   tare run --record '%h-%t.tare'                    name records by host and time
   tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are over 30x slower")]
@@ -134,9 +134,10 @@ pub struct Run {
     /// to yours ('tare list articles' lists the articles; other options override the article's).
     #[arg(long, help_heading = "What to measure", value_name = "ARTICLE", conflicts_with = "resume")]
     pub like: Option<String>,
-    /// Compare the other environments with this one, the baseline.
-    #[arg(long, help_heading = "Where", value_name = "ENVIRONMENT", default_value = NATIVE)]
-    pub against: String,
+    /// Compare the others with this environment, or with this command where several are compared
+    /// [default: native, or the first command].
+    #[arg(long, help_heading = "Where", value_name = "NAME")]
+    pub against: Option<String>,
     /// Start this environment a second time as its own control, to measure how much it varies from start to
     /// start (repeatable).
     #[arg(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tare_data::shell;
@@ -41,41 +42,42 @@ pub fn make_study(given: &Commands) -> Result<Option<Study>, LabError> {
     if !given.has_commands() {
         return refuse_options_of_none(given).map(|()| None);
     }
-    let folder = describe_inside(given)?.work.map(|work| work.folder);
-    let variables = variables();
+    let folders = list_folders(given)?;
     let texts = given.texts.iter().map(|text| Written::Text(text.clone()));
     let all: Vec<Written> = written(&given.words).into_iter().chain(texts).collect();
     let combinations = combinations(given)?;
     let count = all.len() * combinations.len();
+    if folders.len() > 1 && count > 1 {
+        return Err(LabError::usage_error(
+            "several folders are compared with one command, and there are more",
+        ));
+    }
     if count > MOST {
         return Err(LabError::usage_error(format!("{count} commands are too many"))
             .with_cause(format!("a session measures at most {MOST}")));
     }
-    let names = Names::of(&given.names, all.len(), combinations.len())?;
+    let names = Names::of(&given.names, all.len() * folders.len(), combinations.len())?;
+    let titles = |values: &Values| -> Vec<String> {
+        let title = |(i, written): (usize, &Written)| {
+            names.of_command(i).map_or_else(|| written.title(values), |name| filled(name, values))
+        };
+        all.iter().enumerate().map(title).collect()
+    };
+    // Equal titles are told apart by the values behind them.
+    let are_alike = combinations.len() > 1 && titles(&combinations[0]) == titles(&combinations[1]);
     let mut commands = BTreeMap::new();
     for values in &combinations {
-        for (i, written) in all.iter().enumerate() {
-            let words = written.words(values, given.by_shell())?;
-            let title = match names.of_command(i) {
-                Some(name) => filled(name, values),
-                None => written.title(values),
-            };
-            let aside = |text: &Option<String>| aside(text.as_deref(), values);
-            let command = UserCommand {
-                command: words,
-                title: title.clone(),
-                folder: folder.clone(),
-                setup: aside(&given.setup)?,
-                prepare: aside(&given.prepare)?,
-                clean: aside(&given.conclude)?,
-                warmup: given.warmup.unwrap_or(1),
-                discard_output: given.discards_output(),
-                ignore_failure: given.ignore_failure,
-                environment: variables.clone(),
-                timeout: given.timeout.clone().unwrap_or_else(|| TIMEOUT.to_owned()),
-                ..UserCommand::default()
-            };
-            commands.insert(case_name(&title, commands.len(), count), command);
+        for (written, title) in all.iter().zip(titles(values)) {
+            let title = if are_alike { format!("{title} ({})", list_values(values)) } else { title };
+            for (at, (folder_name, folder)) in folders.iter().enumerate() {
+                let title = match (folders.len(), names.of_command(at)) {
+                    (1, _) => title.clone(),
+                    (_, Some(name)) => name.to_owned(),
+                    (_, None) => folder_name.clone(),
+                };
+                let command = make_command(given, values, (written, &title), folder)?;
+                commands.insert(case_name(&title, commands.len(), count * folders.len()), command);
+            }
         }
     }
     let titles = match commands.len() {
@@ -86,6 +88,56 @@ pub fn make_study(given: &Commands) -> Result<Option<Study>, LabError> {
     };
     let study = Study::of_commands(&titles, commands);
     Ok(Some(if given.calls { study.with_calls(list_called_words) } else { study }))
+}
+
+/// Makes a command that runs in a folder, with these values in place of its parameters.
+fn make_command(
+    given: &Commands,
+    values: &Values,
+    (written, title): (&Written, &str),
+    folder: &Path,
+) -> Result<UserCommand, LabError> {
+    let aside = |text: &Option<String>| aside(text.as_deref(), values);
+    Ok(UserCommand {
+        command: written.words(values, given.by_shell())?,
+        title: title.to_owned(),
+        folder: Some(folder.to_owned()),
+        setup: aside(&given.setup)?,
+        prepare: aside(&given.prepare)?,
+        clean: aside(&given.conclude)?,
+        warmup: given.warmup.unwrap_or(1),
+        discard_output: given.discards_output(),
+        ignore_failure: given.ignore_failure,
+        environment: variables(),
+        timeout: given.timeout.clone().unwrap_or_else(|| TIMEOUT.to_owned()),
+        ..UserCommand::default()
+    })
+}
+
+/// Puts the command with a title before the others, so that they are compared with it; false where no command has it.
+pub fn put_first(study: &mut Study, title: &str) -> bool {
+    let Some(at) = study.commands.values().position(|command| command.title == title) else { return false };
+    let mut all: Vec<UserCommand> = std::mem::take(&mut study.commands).into_values().collect();
+    all[..=at].rotate_right(1);
+    let (count, all) = (all.len(), all.into_iter().enumerate());
+    study.commands = all.map(|(i, command)| (case_name(&command.title, i, count), command)).collect();
+    true
+}
+
+/// Lists the folders that a command runs in, as they were named and with their whole paths: the current one unless others are given.
+fn list_folders(given: &Commands) -> Result<Vec<(String, PathBuf)>, LabError> {
+    let current = PathBuf::from(".");
+    let named = if given.folders.is_empty() { std::slice::from_ref(&current) } else { &given.folders };
+    let whole = |folder: &PathBuf| {
+        let inside = inside_folder(folder, given.shares_work())?;
+        Ok((folder.display().to_string(), inside.work.map_or_else(PathBuf::new, |work| work.folder)))
+    };
+    named.iter().map(whole).collect()
+}
+
+/// Lists values as `n=1, opt=O2`.
+fn list_values(values: &Values) -> String {
+    values.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Lists the words of a command as a call has them: with the whole path of its program, because environments have other paths to
@@ -136,19 +188,32 @@ pub fn require_programs(study: &Study) -> Result<(), LabError> {
 /// Describes the contents of each environment: with user commands, this machine's programs and the current
 /// folder.
 pub fn describe_inside(given: &Commands) -> Result<Inside, LabError> {
-    if given.has_commands() { inside_here(given.shares_work()) } else { Ok(Inside::default()) }
+    match given.has_commands() {
+        true => {
+            inside_folder(given.folders.first().map_or(Path::new("."), |folder| folder), given.shares_work())
+        }
+        false => Ok(Inside::default()),
+    }
 }
 
 /// Puts this machine's programs and the current folder into each environment.
 pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
+    inside_folder(Path::new("."), shared)
+}
+
+/// Puts this machine's programs and a folder into each environment.
+fn inside_folder(folder: &Path, shared: bool) -> Result<Inside, LabError> {
     if !RUNS_COMMANDS {
         return Err(LabError::new(ErrorKind::Environment, "commands of your own need Linux")
             .with_cause("running and counting them relies on Linux; tare for Windows only has probes")
             .with_hint("run tare for Linux inside WSL, which measures them there"));
     }
-    let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    let which = if folder == Path::new(".") { "the current folder" } else { "a folder of --folder" };
+    let is_folder =
+        |whole: PathBuf| whole.is_dir().then_some(whole).ok_or(io::ErrorKind::NotADirectory.into());
+    let entered = folder.canonicalize().and_then(is_folder);
     let folder =
-        folder.map_err(|e| LabError::usage_error("the current folder cannot be entered").with_cause(e))?;
+        entered.map_err(|e| LabError::usage_error(format!("{which} cannot be entered")).with_cause(e))?;
     let is_everything = folder.parent().is_none();
     if REMADE.iter().any(|remade| folder.starts_with(remade)) || (is_everything && shared) {
         let of_all = "an environment has its own: cd to a folder outside of /proc, /sys and /dev";
@@ -205,6 +270,7 @@ fn refuse_options_of_none(given: &Commands) -> Result<(), LabError> {
         ("--output", given.output.is_some()),
         ("--timeout", given.timeout.is_some()),
         ("--work", given.work.is_some()),
+        ("--folder", !given.folders.is_empty()),
         ("--export-json", given.export_json.is_some()),
     ];
     match named.iter().find(|(_, is_given)| *is_given) {

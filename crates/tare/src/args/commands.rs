@@ -9,7 +9,7 @@ use super::Wanted;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Your own commands")]
 pub struct Commands {
-    /// Measure this command in place of a study, as separate words or one quoted string; separate several commands with ---.
+    /// Measure this command in place of a study, as separate words or one quoted string; with --- between several, compare the others with the first.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "full_size", "short", "resume"])]
     pub words: Vec<String>,
     /// Measure this command, given as one string (repeatable).
@@ -67,6 +67,9 @@ pub struct Commands {
     /// (share) [default: copy].
     #[arg(hide_short_help = true, long, value_name = "HOW")]
     pub work: Option<Work>,
+    /// Run the command in this folder; given several times, compare it in the others with it in the first.
+    #[arg(hide_short_help = true, long = "folder", value_name = "FOLDER")]
+    pub folders: Vec<std::path::PathBuf>,
     /// Write the results as JSON that hyperfine's scripts can read, like --export hyperfine=FILE.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub export_json: Option<std::path::PathBuf>,

@@ -50,6 +50,12 @@ fn comes_along(name: &str) -> bool {
     list_providers().any(|provider| provider.name == name) || PRESETS.iter().any(|preset| preset.name == name)
 }
 
+/// Tells whether a word specifies an environment that comes along, or the file of a launcher.
+pub fn is_environment(word: &str) -> bool {
+    let name = word.split([':', '?']).next().unwrap_or_default();
+    comes_along(name) || name.ends_with(FILE)
+}
+
 /// Refuses words of `--enter` that are named as an environment that comes along: a report would take them for it.
 pub fn check_entered_names(entered: &[String]) -> Result<(), LabError> {
     let names = entered.iter().filter_map(|text| {

@@ -17,6 +17,7 @@ use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::show::running::Watched;
 use crate::show::{self, published};
+use crate::sides::{Chosen, choose_sides};
 use crate::{outputs, own_commands, paths, platform, recorded, ui};
 
 pub fn run_study(args: Run) -> Result<Exit, CommandError> {
@@ -163,8 +164,9 @@ fn request(
     if environments.is_empty() {
         environments = of_article.unwrap_or_default();
     }
-    let commands = own_commands::make_study(&args.commands)?;
-    let baseline = resolve_name(args, &args.against)?;
+    let against = args.against.as_deref();
+    let chosen = choose_sides(&args.commands, against, environments, |name| resolve_name(args, name))?;
+    let Chosen { commands, environments, baseline, compares_commands } = chosen;
     if baseline == NATIVE {
         commands.iter().try_for_each(own_commands::require_programs)?;
     }
@@ -177,6 +179,7 @@ fn request(
         until: until_decided.or(runs).or(asked.until),
         environments,
         baseline,
+        compares_commands,
         controls: resolve(&args.controls)?,
         places: args.places.clone(),
         peers: args.peers.clone(),
@@ -190,7 +193,8 @@ fn request(
         },
         inside: own_commands::describe_inside(&args.commands)?,
         planted: true,
-        lasting: true,
+        // Work that lasts tells environments apart.
+        lasting: !compares_commands,
         margin: args.view.margin.map(libm::log1p),
         conditions: args.view.list_conditions(),
         ..asked

@@ -16,7 +16,9 @@ pub fn format_repeat_command(session: &Session) -> String {
     }
     if !names(recorded, "--in") {
         let sides = &session.plan.targets;
-        let targets = sides.of_role(Role::Baseline).chain(sides.of_role(Role::Subject));
+        // Commands are compared in one environment.
+        let subjects = sides.of_role(Role::Subject).filter(|side| side.command.is_none());
+        let targets = sides.of_role(Role::Baseline).chain(subjects);
         let specifications: Vec<String> = targets.map(|target| target.specification.to_string()).collect();
         words.extend(["--in".to_owned(), specifications.join(",")]);
     }

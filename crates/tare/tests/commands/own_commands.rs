@@ -71,16 +71,56 @@ fn a_command_runs_in_every_environment_and_writes_nowhere() {
 }
 
 #[test]
-fn a_shared_work_folder_is_written_to() {
-    if !can_show_its_root("a_shared_work_folder_is_written_to") {
+fn commands_are_compared_with_the_first_and_none_finds_what_another_wrote() {
+    if !can_show_its_root("commands_are_compared_with_the_first_and_none_finds_what_another_wrote") {
         return;
     }
     let program = Program::new();
-    let work = program.path("work");
-    fs::create_dir(&work).unwrap();
-    let words = ["run", "--in", "native,container", "-r", "2", "--work", "share", "--", "touch", "made"];
-    ok(Said::from_output(program.tare_command(&words).current_dir(&work).output().unwrap()));
-    assert!(work.join("made").exists());
+    let (old, new) = ("touch by-old; test ! -e by-new", "touch by-new; test ! -e by-old && sleep 0.1");
+    let run =
+        |more: &[&str], commands: &[&str]| program.run_tare(&[&["run"], more, &["--"], commands].concat());
+    let options = ["-S", "default", "-n", "old", "-n", "it's new", "-r", "6", "--record", "c.tare"];
+    let said = run(&[&options[..], &["--fail-if", "slower:5%"]].concat(), &[old, "---", new]);
+    assert_eq!(said.code, Some(6), "{said:?}");
+    assert!(
+        said.out.starts_with("it's new takes ") && said.out.contains("it's new against old, in native"),
+        "{said:?}"
+    );
+    assert!(said.out.contains("Control: ") && said.out.contains(" 6 runs each, "), "{said:?}");
+    assert!(!program.path("by-old").exists() && !program.path("by-new").exists());
+    let shown = program.run_tare(&["report", "c.tare", "--json"]).parse_json();
+    let sides = shown["plan"]["environments"].as_array().unwrap();
+    let roles: Vec<&str> = sides.iter().filter_map(|side| side["role"].as_str()).collect();
+    assert_eq!(roles, ["baseline", "control", "subject"]);
+    assert!(sides.iter().all(|side| side["specification"] == "native"), "{sides:?}");
+    assert_eq!([&sides[1]["command"][2], &sides[2]["command"][2]], [old, new]);
+    assert_eq!(shown["rows"][0]["cells"][0]["answer"], "slower");
+    // It is complete, and its commands may run again here.
+    let resumed = program.run_tare(&["run", "--resume", "c.tare"]);
+    assert!(resumed.out.contains("it's new takes "), "{resumed:?}");
+    let planned = ok(run(&["--against", "true", "--dry-run"], &["false", "---", "true"]));
+    let planned = planned.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(planned.contains("for true: run true (in ") && !planned.contains("container"), "{planned}");
+    let idle = run(&["--fail-if", "slower:./nwe"], &["true", "---", "false"]);
+    assert!(idle.code == Some(2) && idle.err.contains("it compares false with the baseline"), "{idle:?}");
+}
+
+#[test]
+fn a_command_is_compared_in_two_folders_which_are_written_to_if_they_are_shared() {
+    if !can_show_its_root("a_command_is_compared_in_two_folders_which_are_written_to_if_they_are_shared") {
+        return;
+    }
+    let program = Program::new();
+    ["left", "right"].into_iter().for_each(|folder| fs::create_dir(program.path(folder)).unwrap());
+    let folders = ["--folder", "left", "--folder", "right", "-r", "2"];
+    for (how, is_written) in [("copy", false), ("share", true)] {
+        let words = ["run", "--in", "container", "--work", how];
+        let out = ok(program.run_tare(&[&words[..], &folders, &["--", "mkdir", "-p", "made"]].concat()));
+        assert!(out.contains("right against left, in container"), "{out}");
+        for folder in ["left", "right"] {
+            assert_eq!(program.path(folder).join("made").exists(), is_written, "{how} of {folder}");
+        }
+    }
 }
 
 #[test]
