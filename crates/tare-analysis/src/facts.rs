@@ -71,7 +71,12 @@ fn all(facts: &TargetFacts) -> BTreeMap<String, String> {
 fn compare(target: &BTreeMap<String, String>, baseline: &BTreeMap<String, String>) -> Vec<Difference> {
     let keys: BTreeSet<&String> = target.keys().chain(baseline.keys()).collect();
     let differ = keys.into_iter().filter(|key| target.get(*key) != baseline.get(*key));
-    differ
+    // Versions explain most of the others.
+    let (versions, others): (Vec<&String>, Vec<&String>) =
+        differ.partition(|key| key.ends_with("version") || key.ends_with("release"));
+    versions
+        .into_iter()
+        .chain(others)
         .map(|key| {
             let (here, baseline) = (target.get(key).cloned(), baseline.get(key).cloned());
             let words = match (&here, &baseline) {
@@ -105,9 +110,9 @@ mod tests {
         let target = known(&[("kernel.release", "4.4"), ("cpu.flags", "sse amx fpu"), ("wsl.version", "1")]);
         let found = compare(&target, &baseline);
         let keys: Vec<&str> = found.iter().map(|difference| difference.key.as_str()).collect();
-        assert_eq!(keys, ["cpu.count", "cpu.flags", "kernel.release", "wsl.version"]);
-        assert_eq!((&found[0].here, found[0].baseline.as_deref()), (&None, Some("2")));
-        assert_eq!(found[1].words, Some((vec!["amx".to_owned()], vec!["avx".to_owned()])));
+        assert_eq!(keys, ["kernel.release", "wsl.version", "cpu.count", "cpu.flags"], "versions come first");
+        assert_eq!((&found[2].here, found[2].baseline.as_deref()), (&None, Some("2")));
+        assert_eq!(found[3].words, Some((vec!["amx".to_owned()], vec!["avx".to_owned()])));
         assert_eq!(compare(&target, &target), []);
     }
 

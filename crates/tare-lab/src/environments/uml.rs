@@ -22,6 +22,9 @@ use crate::provider::shared_memory;
 /// The kernel under Debian's name, and under that of a build from source.
 const KERNELS: [&str; 2] = ["linux.uml", "linux"];
 
+const KERNEL: OptionDescription =
+    OptionDescription::new_text("kernel", "", "file of a kernel of yours; the installed one unless given");
+
 /// The network device, inside.
 const DEVICE: &str = "vec0";
 /// Folder in which Debian keeps the kernel's modules, by version.
@@ -80,6 +83,7 @@ pub static PROVIDER: fn() -> Provider = provider! {
         DUPLICATE,
         REORDER,
         MEMORY,
+        KERNEL,
     ],
     descends: true,
     kernel: KernelFacts {
@@ -102,6 +106,8 @@ struct Uml {
     net: Net,
     impairment: Impairment,
     memory_mib: u64,
+    /// A kernel in place of the installed one.
+    kernel: Option<PathBuf>,
 }
 
 impl Uml {
@@ -113,6 +119,7 @@ impl Uml {
             net: Net::from_specification(specification)?,
             impairment: Impairment::from_specification(specification)?,
             memory_mib: memory::parse_memory_mib(specification, LEAST_MEMORY_MIB)?,
+            kernel: KERNEL.read_non_empty(specification).map(PathBuf::from),
         };
         guest::check_impairment(uml.net != Net::None, &uml.impairment, NAME)?;
         match (uml.share, uml.net) {
@@ -155,9 +162,12 @@ impl Environment for Uml {
         if !cfg!(target_arch = "x86_64") {
             return Err(NotReady::from_reason("Linux as a process exists for x86 processors only"));
         }
-        let program = KERNELS.iter().find_map(|name| programs.find(name));
-        let install = || NotReady::missing_program("user-mode Linux", "apt-get install user-mode-linux");
-        let program = program.ok_or_else(install)?;
+        let program = match &self.kernel {
+            Some(kernel) => find_kernel(programs, kernel)?,
+            None => KERNELS.iter().find_map(|name| programs.find(name)).ok_or_else(|| {
+                NotReady::missing_program("user-mode Linux", "apt-get install user-mode-linux")
+            })?,
+        };
         let mkfs = match self.own {
             OwnPlace::Disk => Some(disk::find_disk_maker(programs)?),
             OwnPlace::Hostfs => None,
@@ -182,6 +192,15 @@ impl Environment for Uml {
         let guest = Found { options, program, version, mkfs, diod, programs };
         Ok(Ready::new(facts, move |workspace| guest.enter(workspace)))
     }
+}
+
+/// Finds the kernel of a file, which may be named from the current folder.
+fn find_kernel(programs: &Programs, file: &Path) -> Result<programs::Found, NotReady> {
+    let whole = file.canonicalize().ok();
+    let found = whole.and_then(|whole| programs.find(&whole.to_string_lossy()));
+    found.ok_or_else(|| {
+        NotReady::from_reason(format!("the kernel {} is not a file that can be run", file.display()))
+    })
 }
 
 /// A kernel with all that starting it needs.

@@ -162,6 +162,9 @@ fn parse_target(text: &str) -> Result<Side, LabError> {
 /// Option with the name of words: a provider that has it takes the words of a launcher as its instance.
 const NAME: &str = "name";
 
+/// Beginning of the digest in the name of an image, and its digits that are shown: as many as Docker shows.
+const DIGEST: &str = "@sha256:";
+const DIGEST_DIGITS: usize = 12;
 /// Longest name of a side that is a command.
 const LONGEST_NAME: usize = 48;
 
@@ -261,7 +264,15 @@ fn heading(typed: &Specification, provider: &Provider) -> String {
         false => instance,
     });
     let parts = instance.into_iter().chain(typed.options.values().map(String::as_str));
-    parts.fold(first.to_owned(), |name, part| format!("{name}-{part}"))
+    parts.fold(first.to_owned(), |name, part| format!("{name}-{}", shorten_part(part)))
+}
+
+/// Shortens a part of a name that has no end that people read: the digest of an image to its first digits.
+fn shorten_part(part: &str) -> &str {
+    match part.find(DIGEST) {
+        Some(at) => part.get(..at + DIGEST.len() + DIGEST_DIGITS).unwrap_or(part),
+        None => part,
+    }
 }
 
 /// Tells whether the instance of an environment is the words of a launcher.
@@ -349,18 +360,6 @@ mod tests {
     }
 
     #[test]
-    fn words_head_their_column_by_their_program_or_their_name() {
-        let targets = named(&[
-            "exec:bwrap --dev-bind / / --",
-            "exec:/usr/bin/bwrap --ro-bind / / --",
-            "exec:bwrap --dev-bind / / --?name=box",
-            "exec:bwrap --dev-bind / / --?far=stdin",
-        ]);
-        let names: Vec<&str> = targets[2..].iter().map(|target| target.name.as_str()).collect();
-        assert_eq!(names, ["exec-bwrap", "exec-bwrap-2", "box", "exec-bwrap-stdin"]);
-    }
-
-    #[test]
     fn commands_are_sides_of_one_environment_under_names_of_their_own() {
         let long = format!("{} -j1", "make -C a/very/long/path/to/some/place/of/mine".repeat(2));
         let command = |title: &str| {
@@ -383,6 +382,30 @@ mod tests {
         add_controls(&mut controlled, &["./x 'a b'-2".into()]).unwrap();
         assert_eq!(controlled.find_control(2), Some(4));
         assert!(add_controls(&mut controlled, &["bwrap".into()]).is_err());
+    }
+
+    #[test]
+    fn words_head_their_column_by_their_program_or_their_name() {
+        let targets = named(&[
+            "exec:bwrap --dev-bind / / --",
+            "exec:/usr/bin/bwrap --ro-bind / / --",
+            "exec:bwrap --dev-bind / / --?name=box",
+            "exec:bwrap --dev-bind / / --?far=stdin",
+            &format!("docker:debian@sha256:{}", "0123456789abcdef".repeat(4)),
+            &format!("docker:debian@sha256:{}", "0123456789abfedc".repeat(4)),
+            "uml?kernel=builds/linux-6.12",
+        ]);
+        let names: Vec<&str> = targets[2..].iter().map(|target| target.name.as_str()).collect();
+        assert_eq!(names[..4], ["exec-bwrap", "exec-bwrap-2", "box", "exec-bwrap-stdin"]);
+        // Versions stand in the name.
+        assert_eq!(
+            names[4..],
+            [
+                "docker-debian@sha256:0123456789ab",
+                "docker-debian@sha256:0123456789ab-2",
+                "uml-builds/linux-6.12"
+            ]
+        );
     }
 
     #[test]
