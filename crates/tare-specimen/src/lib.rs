@@ -4,14 +4,13 @@
 
 #![forbid(unsafe_code)]
 
-mod front_page;
 mod lasting;
 mod paired;
 mod plan;
 mod record;
+mod three_sides;
 mod trials;
 
-pub use front_page::make_front_page;
 pub use lasting::{Lasting, make_lasting, run_lasting};
 pub use paired::{Cost, Work, run_paired};
 pub use plan::{
@@ -19,4 +18,5 @@ pub use plan::{
     make_timed_case, plan_case,
 };
 pub use record::{list_entries, list_opening_entries, render_record};
+pub use three_sides::make_three_sides;
 pub use trials::{Outcome, compute_jitter, make_trial, run_rounds};

@@ -1,4 +1,4 @@
-//! The session of README's table and picture: five probes, natively, in a container and in gVisor.
+//! A session of three sides: five probes, natively, in a container and in gVisor.
 
 use tare_data::facts::Facts;
 use tare_data::names::Case;
@@ -81,8 +81,8 @@ const AGAIN: &str = "native again";
 const PLANTED: &str = "native planted";
 const PLANTED_IN: &str = "ipc.pipe";
 
-/// Makes up the session that README shows.
-pub fn make_front_page() -> Session {
+/// Makes up a session that has each kind of answer.
+pub fn make_three_sides() -> Session {
     let target = |name: &str, specification: &str, about: &str, role| {
         let specification = specification.parse().unwrap_or_else(|_| unreachable!("a known form"));
         (Side { specification, short_description: about.into(), ..make_target(name) }, role)
