@@ -275,7 +275,7 @@ mod tests {
         );
         assert_eq!(
             say(24.0),
-            "./new takes 24 times as long as ./old 'a b' (23.6 to 24.6x): 173 ns -> 4.16 µs. Control: same."
+            "./new takes 24 times as long as ./old 'a b' (23.8 to 24.3x): 173 ns -> 4.16 µs. Control: same."
         );
     }
 }

@@ -57,7 +57,10 @@ fn render(source: &Source) -> Vec<u8> {
     for row in source.findings.rows.iter().filter(times) {
         for (target, level) in source.list_levels(row) {
             let parameters = Parameters { target: clean_text(target), case: clean_text(&row.case) };
-            let command = format!("{} in {}", clean_text(&row.label), clean_text(target));
+            let command = match source.findings.commands_in {
+                None => format!("{} in {}", clean_text(&row.label), clean_text(target)),
+                Some(_) => clean_text(target),
+            };
             let runs = list_runs(source.session, &row.case, target);
             results.extend(match runs.as_slice() {
                 [] => of_rounds(command, parameters, level),

@@ -45,7 +45,6 @@ pub(super) fn divide_commands(selected: Vec<SelectedCase>) -> (Vec<SelectedCase>
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
     use crate::asked::{Measured, Request};
     use crate::study::Study;
     use crate::study::user_command::UserCommand;
