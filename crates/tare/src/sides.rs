@@ -27,12 +27,12 @@ pub fn choose_sides(
     resolve: impl Fn(&str) -> Result<String, LabError>,
 ) -> Result<Chosen, LabError> {
     let mut commands = own_commands::make_study(given)?;
-    let several = commands.as_mut().filter(|study| study.commands.len() > 1);
+    let mut several = commands.as_mut().filter(|study| study.commands.len() > 1);
     let mut baseline = None;
     if let Some(word) = against {
         let resolved = resolve(word)?;
         let is_environment = resolved != word || own_launchers::is_environment(word);
-        let is_command = several.is_some_and(|study| own_commands::put_first(study, word));
+        let is_command = several.as_mut().is_some_and(|study| own_commands::put_first(study, word));
         match (is_command, is_environment) {
             (true, true) => {
                 return Err(LabError::usage_error(format!(
@@ -41,6 +41,14 @@ pub fn choose_sides(
                 .with_hint("give the command another name with --command-name"));
             }
             (true, false) => {}
+            (false, false) if several.is_some() => {
+                let titles = several.iter().flat_map(|study| study.commands.values());
+                let titles: Vec<&str> = titles.map(|command| command.title.as_str()).collect();
+                return Err(LabError::usage_error(format!(
+                    "--against {word}: no environment and no command has this name"
+                ))
+                .with_hint(format!("the commands are {}", titles.join(", "))));
+            }
             (false, _) => baseline = Some(resolved),
         }
     }
@@ -98,6 +106,8 @@ mod tests {
         ] {
             assert_eq!(choose(words, environments, against).unwrap(), sides, "{words} in {environments}");
         }
+        let neither = choose("./a --- ./b", "", Some("./c")).unwrap_err();
+        assert_eq!(neither.hint.as_deref(), Some("the commands are ./a, ./b"));
         let both = choose("bwrap --- ./b", "", Some("bwrap")).unwrap_err();
         assert!(both.to_string().contains("both an environment and a command"), "{both}");
     }
