@@ -2,13 +2,23 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use tare_lab::asked::secrets::redact_secret;
 use tare_lab::error::{ErrorKind, LabError};
 
+/// Words of the command line as they were read, where that is not as they were typed.
+static READ: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Keeps the words as they were read: they can be typed again with further options, where a command needs `--`.
+pub fn keep_words(words: &[String]) {
+    let _ = READ.set(words.to_vec());
+}
+
 /// Collects the arguments after the program's name, without secrets.
 pub fn list_arguments() -> Vec<String> {
-    env::args_os().skip(1).map(|word| redact_secret(&word.to_string_lossy())).collect()
+    let typed = || env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    READ.get().cloned().unwrap_or_else(typed).iter().map(|word| redact_secret(word)).collect()
 }
 
 /// Formats the current time in RFC 3339 with its offset.

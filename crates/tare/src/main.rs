@@ -76,6 +76,7 @@ fn read_arguments(given: Vec<OsString>) -> Result<Args, CommandError> {
         let language = ui::find_language();
         ui::print_note(&format!("{} {}", language.word("note:"), language.translate_text(&note)));
     }
+    invocation::keep_words(&read.words);
     words::parse_arguments(read.words.into_iter().map(OsString::from).collect())
 }
 

@@ -25,7 +25,7 @@ pub fn is_own_environment(word: &str) -> bool {
     list_own_launchers().iter().any(|(name, _)| name == word)
 }
 
-/// Lists the records of a folder, the newest first; none where it is no folder.
+/// Lists the records of a folder, the newest first; none where it is not one.
 pub fn list_records(folder: &str) -> Option<Vec<String>> {
     let entries =
         fs::read_dir(folder).ok()?.take(MOST_ENTRIES).filter_map(Result::ok).map(|entry| entry.path());

@@ -12,6 +12,8 @@ use crate::provider::naming::{self, Known};
 
 pub use crate::provider::naming::Named;
 
+pub mod everyday;
+pub mod found;
 pub mod ladders;
 #[path = "native_on_windows.rs"]
 pub(crate) mod native;

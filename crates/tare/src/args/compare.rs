@@ -37,6 +37,9 @@ pub struct Compare {
     /// Print the result as JSON.
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
+    /// Print a block to paste into an issue, without names of this machine, its user and files.
+    #[arg(long, conflicts_with_all = ["json", "markdown", "together"])]
+    pub paste: bool,
     /// Print Markdown, for a pull request.
     #[arg(long, alias = "md")]
     pub markdown: bool,

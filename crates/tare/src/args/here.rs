@@ -52,6 +52,9 @@ pub struct Here {
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Print a block to paste into an issue, without names of this machine, its user and files.
+    #[arg(long, conflicts_with = "json")]
+    pub paste: bool,
     /// Run this command twice, once as it is and once counted, and split its time by the costs measured here.
     #[arg(last = true, value_name = "COMMAND")]
     pub words: Vec<String>,

@@ -19,6 +19,9 @@ pub struct View {
     /// Print CSV, one line per cell, as --export csv does.
     #[arg(long)]
     pub csv: bool,
+    /// Print a block to paste into an issue: answers, versions and the command, without names of this machine, its user and files.
+    #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "facts"])]
+    pub paste: bool,
     /// Also write the report as one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -74,7 +77,7 @@ impl View {
 
     /// Tells whether standard output gets a document for programs, or Markdown, which is UTF-8 always.
     pub fn is_document(&self) -> bool {
-        self.json || self.markdown || self.csv
+        self.json || self.markdown || self.csv || self.paste
     }
 }
 

@@ -12,7 +12,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{paths, ui};
 
-/// Names what the journals of dead sessions hold.
+/// Lists the things in the journals of dead sessions.
 fn list_only(args: &Clean) -> Result<Exit, CommandError> {
     let mut things = Vec::new();
     for state in paths::list_state_folders()? {

@@ -1,6 +1,6 @@
 //! `tare` alone: where this shell is, what could be measured from it, and the lines to type.
 
-use tare_lab::error::LabError;
+use tare_lab::environments::found::list_found;
 
 use crate::args::Here;
 use crate::args::here::Part;
@@ -8,24 +8,10 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{commands, paths, ui};
 
-/// Environments that one program enters, and that program. Looking for it starts nothing.
-const ENTERED_BY: [(&str, &str); 10] = [
-    ("podman", "podman"),
-    ("docker", "docker"),
-    ("gvisor", "runsc"),
-    ("oci:runc", "runc"),
-    ("bwrap", "bwrap"),
-    ("nspawn", "systemd-nspawn"),
-    ("proot", "proot"),
-    ("qemu", "qemu-system-x86_64"),
-    ("nerdctl", "nerdctl"),
-    ("wsl", "wsl.exe"),
-];
-
 /// Lines to type, with what each gives and how long it takes.
 const LINES: [(&str, &str, &str); 3] = [
-    ("tare run -- git status", "what each costs your command", "1 min"),
-    ("tare run", "what each costs in general", "3 min"),
+    ("tare run -- git status", "the cost for your command", "1 min"),
+    ("tare run", "the cost in general", "3 min"),
     ("tare run --like ARTICLE", "an article's table, next to yours", "5 min and more"),
 ];
 
@@ -35,16 +21,8 @@ pub fn print_front_desk() -> Result<Exit, CommandError> {
     if cfg!(unix) {
         commands::here::run_here(&Here { only: Some(Part::Where), ..Here::default() })?;
     }
-    ui::print_text(&describe_ways(&list_found()?), false)?;
+    ui::print_text(&describe_ways(&list_found(&paths::find_programs()?)), false)?;
     Ok(Exit::Usage)
-}
-
-/// Lists environments whose program is there. The container of Linux needs none.
-fn list_found() -> Result<Vec<&'static str>, LabError> {
-    let programs = paths::find_programs()?;
-    let found =
-        ENTERED_BY.iter().filter(|(_, program)| programs.find(program).is_some()).map(|(name, _)| *name);
-    Ok(Some("container").filter(|_| cfg!(unix)).into_iter().chain(found).collect())
 }
 
 fn describe_ways(found: &[&str]) -> String {

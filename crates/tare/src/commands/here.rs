@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tare_data::facts::keys::{KERNEL_NAME, TAKEN_AT};
+use tare_data::facts::keys::{KERNEL_NAME, KERNEL_RELEASE, TAKEN_AT};
 
 use tare_analysis::here::changes::choose_changes;
 use tare_analysis::here::command::split_time;
@@ -19,6 +19,7 @@ use tare_data::session::demand::RanTwice;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Earlier, Here, parse_here_json, render_here_json, render_here_terminal};
+use tare_report::language::Language;
 use tare_report::text::plain_line;
 
 use crate::args;
@@ -27,6 +28,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::outputs::write_file;
 use crate::platform::list_variables;
+use crate::show::pasting;
 use crate::{paths, ui};
 
 /// Time after which no further step begins, in ms: tidying and printing have the rest of three seconds, or of ten.
@@ -34,6 +36,9 @@ const LONGEST_MS: u64 = 2_300;
 const LONGEST_THOROUGH_MS: u64 = 8_500;
 /// Bytes of a document of another place: a thorough one has some dozens of KiB.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Columns of a text to paste, which is not wrapped again where it is read.
+const PASTED: usize = 100;
 
 pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     let earlier = args.against.as_deref().map(read_earlier).transpose()?;
@@ -66,9 +71,14 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     ui::print_text(
         &match args.json {
             true => render_here_json(&here),
+            false if args.paste => {
+                let kernel = surroundings.facts.get(KERNEL_RELEASE).unwrap_or("unknown");
+                let text = render_here_terminal(&here, false, PASTED, Language::English);
+                pasting::paste_lines(&format!("kernel   {kernel}\n{text}"))
+            }
             false => render_here_terminal(&here, args.wide, ui::measure_width(), ui::find_language()),
         },
-        args.json,
+        args.json || args.paste,
     )?;
     for (folder, became) in left.0 {
         ui::print_note(&format!("note: {}: {}", plain_line(&folder), plain_line(&became)));

@@ -4,6 +4,7 @@ pub mod again;
 pub mod dry_run;
 pub mod full_size;
 pub mod imported;
+pub mod pasting;
 pub mod published;
 pub mod running;
 pub mod session;

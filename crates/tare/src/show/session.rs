@@ -11,13 +11,14 @@ use tare_lab::error::LabError;
 use tare_lab::study;
 use tare_report::exports::Source;
 use tare_report::html::Options;
+use tare_report::paste::paste_session;
 
 use crate::args::View;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::session_exit::exit_of_session;
 use crate::show::again::format_repeat_command;
-use crate::show::published;
+use crate::show::{pasting, published};
 use crate::{outputs, ui};
 
 /// A session as a view shows it: its findings are computed once, for table, page, exports, conditions and exit.
@@ -65,6 +66,10 @@ impl Shown {
         let source = Source { session: &self.session, findings: &self.findings, gate };
         match outputs::write_exports(&source, &view.list_exports())? {
             Some(exported) => ui::print_output(exported),
+            None if view.paste => {
+                let private = pasting::collect_private();
+                ui::print_text(&paste_session(&self.session, &self.findings, &private), true)
+            }
             None if view.facts => ui::print_text(&format_facts(&self.session, view.json), view.json),
             None => ui::print_text(&self.format_table(view, record, page), false),
         }

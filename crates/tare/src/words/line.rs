@@ -87,7 +87,7 @@ impl Line {
     }
 
     /// Lists the words from the first loose one on, which may be a command's, options and all.
-    pub fn from_loose(&self) -> &[String] {
+    pub fn words_from_loose(&self) -> &[String] {
         self.loose.first().map_or(&[], |first| &self.given[*first..])
     }
 

@@ -10,7 +10,7 @@ use tare_report::language::Language;
 
 use super::line::{Line, find_long, show_line};
 use crate::args::Args;
-use crate::args::help::build_command_line;
+use crate::args::help::{build_command_line, command_line};
 use crate::command_error::CommandError;
 use crate::ui;
 
@@ -75,7 +75,7 @@ pub fn parse_arguments(words: Vec<OsString>) -> Result<Args, CommandError> {
     })
 }
 
-/// The reason why words are no arguments.
+/// The reason why words cannot be parsed.
 #[derive(Debug)]
 pub enum Unparsed {
     Refused(LabError),
@@ -103,7 +103,7 @@ fn explain_option(error: &Error, words: &[String]) -> Option<LabError> {
         return None;
     }
     let name = given.split('=').next().unwrap_or_default();
-    let commands = super::command_line();
+    let commands = command_line();
     let mut command = &commands;
     let mut path = vec!["tare"];
     for word in words {
@@ -168,7 +168,7 @@ pub fn check_dashes(command: &Command, line: &Line, words: &[String]) -> Result<
         let meant = format!("--{bare}{value}");
         let all = words.iter().map(|given| if given == word { meant.clone() } else { given.clone() });
         let all: Vec<String> = std::iter::once(line.name().to_owned()).chain(all).collect();
-        return Err(LabError::usage_error(format!("'{word}' is no option"))
+        return Err(LabError::usage_error(format!("'{word}' is not an option"))
             .with_cause("names of options follow two dashes")
             .with_hint(show_line(&all)));
     }

@@ -1,14 +1,16 @@
-//! Words of the subcommands beside `run`, and words that are no subcommand.
+//! Words of the subcommands beside `run`, and words that name none.
 
+use tare_data::session::specification::NATIVE;
 use tare_lab::environments::ladders::LADDERS;
 use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 use tare_lab::study::list_probes;
 use tare_report::exports::EXPORTS;
 
+use super::leads::{lead_on, read_commands, refuse_name};
 use super::line::{Line, show_line};
 use super::names::{find_environment, find_name, is_file_of, is_study, list_environments};
-use super::{Machine, Reading, lead_on, read_commands, refuse_name};
+use super::reading::{Machine, Reading};
 use crate::args::help::command_line;
 
 /// The tools whose output is read.
@@ -44,7 +46,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["cleanup", "rm", "remove", "prune"], "tare clean removes what a killed session left behind"),
 ];
 
-/// Refuses a word that is no subcommand, with the line that does what was probably meant.
+/// Refuses a word that names no subcommand, with the line that does what was probably meant.
 pub fn refuse_command(word: &str, others: &[String], machine: &Machine<'_>) -> LabError {
     let error = LabError::usage_error(format!("there is no command '{word}'"));
     let run = || {
@@ -99,7 +101,7 @@ pub fn refuse_command(word: &str, others: &[String], machine: &Machine<'_>) -> L
     match near {
         Some(near) if find_environment(near).is_none() => error.with_hint(format!("did you mean '{near}'?")),
         _ if word.split_whitespace().next().is_some_and(|first| (machine.is_program)(first)) => {
-            let line = show_line(&run().with_commands(&[run().from_loose()], false));
+            let line = show_line(&run().with_commands(&[run().words_from_loose()], false));
             error.with_cause("it is a program, and a command follows tare run --").with_hint(line)
         }
         Some(near) => error.with_hint(format!("did you mean tare run --in native,{near}?")),
@@ -174,9 +176,9 @@ fn check_compare(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<(
         .collect();
     if !loose.is_empty() && environments.len() == loose.len() {
         let mut names = environments;
-        names.retain(|name| name != "native");
-        names.insert(0, "native".to_owned());
-        return Err(LabError::usage_error(format!("'{}' are no records", loose.join(" ")))
+        names.retain(|name| name != NATIVE);
+        names.insert(0, NATIVE.to_owned());
+        return Err(LabError::usage_error(format!("'{}' name no record", loose.join(" ")))
             .with_cause("tare compare compares the records of two sessions: tare compare OLD --to NEW")
             .with_hint(format!("tare run --in {}", names.join(","))));
     }
@@ -228,7 +230,7 @@ fn refuse_here(line: &Line, word: &str, machine: &Machine<'_>) -> LabError {
         )),
         None if (machine.is_program)(word) => error
             .with_cause("a command follows --, and runs twice, in place")
-            .with_hint(show_line(&line.with_commands(&[line.from_loose()], false))),
+            .with_hint(show_line(&line.with_commands(&[line.words_from_loose()], false))),
         None => error.with_hint("tare here; tare here --help has its options"),
     }
 }
@@ -248,12 +250,7 @@ fn read_command_of(
         }
         ("ladder", None) => Err(LabError::usage_error("no ladder was named").with_hint(format!(
             "tare ladder container; there are also {}",
-            LADDERS
-                .iter()
-                .map(|ladder| ladder.name)
-                .filter(|name| *name != "container")
-                .collect::<Vec<_>>()
-                .join(", ")
+            LADDERS.iter().map(|ladder| ladder.name).skip(1).collect::<Vec<_>>().join(", ")
         ))),
         (_, None) => Ok(None),
         (_, Some(word)) if is_file_of(word, "tare") || is_file_of(word, "toml") => Ok(None),

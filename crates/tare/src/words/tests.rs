@@ -9,7 +9,7 @@ use super::line::show_line;
 use super::options::{Unparsed, parse_words};
 use super::*;
 
-/// What a line leads to.
+/// End to which a line leads.
 enum Leads {
     /// It is done, as this line.
     To(&'static str),
@@ -188,6 +188,13 @@ fn the_most_likely_lines_lead_on() {
         ("tare run --like qiita", No("'qiita'", &["qiita-wsl-rtt", "qiita-wsl-guest-native"])),
         ("tare list", To("tare list")),
         ("tare list env", To("tare list env")),
+    ]);
+}
+
+/// The same, of commands beside `run`.
+#[test]
+fn the_most_likely_lines_of_other_commands_lead_on() {
+    check_all(&[
         ("tare list tools", No("tools", &["tare import --help"])),
         ("tare show docker", To("tare show docker")),
         ("tare show wsl2", Noting("tare show wsl2-like", &["tare show wsl"])),
@@ -236,6 +243,50 @@ fn the_most_likely_lines_lead_on() {
         ("tare wsl2-like", No("'wsl2-like'", &["tare run --in native,wsl2-like"])),
         ("tare serve --help", Help),
         ("tare clean --dry-run", To("tare clean --dry-run")),
+    ]);
+}
+
+/// Further lines, whose meaning was written down before they were read.
+#[test]
+fn further_near_misses_lead_on() {
+    check_all(&[
+        ("tare run podman", No("'podman'", &["tare run --in native,podman"])),
+        ("tare run firecracker", No("'firecracker'", &["tare run --in native,qemu"])),
+        ("tare run --in Docker", No("'Docker'", &["tare run --in docker"])),
+        ("tare run --in native docker", No("'docker'", &["tare run --in native,docker"])),
+        ("tare run --in=native,gvisor hyperfine 'sleep 1'", No("'hyperfine'", &["tare run -- COMMAND"])),
+        ("tare hyperfine 'sleep 1'", No("'hyperfine'", &["tare run -- COMMAND"])),
+        ("tare run native,container", No("'native,container'", &["tare run --in native,container"])),
+        ("tare compare docker podman", No("docker podman", &["tare run --in native,docker,podman"])),
+        ("tare compare new.tare", No("no newer record", &["tare compare OLD --to NEW"])),
+        ("tare new.tare", No("'new.tare'", &["tare report new.tare"])),
+        ("tare run new.tare", No("'new.tare'", &["tare report new.tare"])),
+        // A bare number is read as seconds.
+        ("tare run --budget 30", To("tare run --budget 30")),
+        ("tare Run quick", No("'Run'", &["'run'"])),
+        ("tare run Quick", No("'Quick'", &["'quick'"])),
+        ("tare list environment", To("tare list environment")),
+        ("tare show k8s", Noting("tare show kubernetes", &["kubernetes"])),
+        ("tare check --in gvizor", No("'gvizor'", &["'gvisor'"])),
+        ("tare check docker podman", To("tare check --in docker,podman")),
+        (
+            "tare explain gvisor -- git status",
+            No("'gvisor'", &["tare explain --in native,gvisor -- git status"]),
+        ),
+        ("tare explain make", No("'make'", &["tare explain -- make"])),
+        ("tare advise docker podman", No("'docker'", &["tare advise --in native,docker,podman"])),
+        ("tare ladder container git status", Noting("tare ladder container -- git status", &["read as"])),
+        ("tare run cargo build --release", No("'--release'", &["tare run -- cargo build --release"])),
+        ("tare run python3 script.py", Noting("tare run -- python3 script.py", &["read as"])),
+        ("tare run './suite.sh --fast'", Noting("tare run -- './suite.sh --fast'", &["read as"])),
+        ("tare run k8s", No("'k8s'", &["tare run --in native,kubernetes"])),
+        ("tare run —in native", No("'—in'", &["tare run --in native"])),
+        ("tare run mybox", No("'mybox'", &["tare run --in native,mybox"])),
+        ("tare serve 8080", No("'8080'", &["tare serve -h"])),
+        (
+            "tare run 'docker run alpine true' 'podman run alpine true'",
+            Noting("tare run -- 'docker run alpine true' --- 'podman run alpine true'", &[]),
+        ),
     ]);
 }
 

@@ -8,6 +8,7 @@ use super::records::{Read, judge_records};
 use crate::args::Compare;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
+use crate::show::pasting;
 use crate::{outputs, ui};
 
 /// Reports what changed from older records to newer ones.
@@ -35,11 +36,12 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
     };
     ui::print_text(
         &match (args.json, args.markdown) {
+            _ if args.paste => pasting::paste_lines(&diff::render_diff_terminal(&view)),
             (true, _) => diff::render_diff_json(&view),
             (_, true) => diff::render_diff_markdown(&view),
             _ => diff::render_diff_terminal(&view),
         },
-        args.json || args.markdown,
+        args.json || args.markdown || args.paste,
     )?;
     // Nothing is decided where there was nothing to compare.
     let by_changes = if changes.count_compared() == 0 { Exit::Undecided } else { Exit::Done };

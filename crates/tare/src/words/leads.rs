@@ -1,0 +1,117 @@
+//! Words that name something else, or a command: the lines that lead on, and the commands.
+
+use tare_lab::error::LabError;
+
+use super::line::{Line, show_line};
+use super::names::{find_environment, find_name, list_articles};
+use super::reading::{Machine, Reading};
+
+/// Refuses loose words of which the first is a name that people have for an environment, a tool or an article.
+pub fn refuse_name(line: &Line, wanted: &str, machine: &Machine<'_>) -> Option<LabError> {
+    let loose = line.loose();
+    let whole = loose.join(" ");
+    // Two words may be one name: docker desktop.
+    let (word, rest) = match find_name(&whole) {
+        Some(_) => (whole.as_str(), &[][..]),
+        None => (*loose.first()?, &loose[1..]),
+    };
+    let (cause, mut lines) = lead_on(line, word, rest, machine)?;
+    if (machine.is_program)(word) {
+        lines.push(format!(
+            "as a command: {}",
+            show_line(&line.with_commands(&[line.words_from_loose()], false))
+        ));
+    }
+    let error = LabError::usage_error(format!("there is no {wanted} '{word}'"));
+    Some(error.with_cause(cause).with_hint(lines.join("; ")))
+}
+
+/// Finds what a word is and the lines that lead on from it, each with the options that were typed.
+pub fn lead_on(
+    line: &Line,
+    word: &str,
+    rest: &[&str],
+    machine: &Machine<'_>,
+) -> Option<(String, Vec<String>)> {
+    let known_alone = |word: &str| {
+        let of_table =
+            find_name(word).and_then(|name| name.environments.first()).map(|name| (*name).to_owned());
+        of_table
+            .or_else(|| find_environment(word))
+            .or_else(|| (machine.is_own_environment)(word).then(|| word.to_owned()))
+    };
+    let known = |word: &str| {
+        let parts: Option<Vec<String>> =
+            word.split(',').filter(|part| !part.is_empty()).map(known_alone).collect();
+        parts.filter(|parts| !parts.is_empty()).map(|parts| parts.join(","))
+    };
+    let mut lines = Vec::new();
+    if let Some(environment) = known(word) {
+        // Words of a command may be names by chance.
+        let others: Option<Vec<String>> = rest.iter().map(|word| known(word)).collect();
+        let all: Vec<String> = std::iter::once(environment).chain(others.unwrap_or_default()).collect();
+        lines.push(show_line(&line.with_environments(&all)));
+    }
+    let articles = list_articles(word);
+    let Some(name) = find_name(word) else {
+        if let ([], [first, ..]) = (lines.as_slice(), articles.as_slice()) {
+            let only = articles.len() == 1;
+            let cause = if only { "an article" } else { "the beginning of several articles' names" };
+            let lines = articles.iter().map(|article| format!("tare run --like {article}")).collect();
+            return (*first == word || word.len() > 3).then(|| (format!("'{word}' is {cause}"), lines));
+        }
+        return (!lines.is_empty()).then(|| (format!("'{word}' is an environment, which --in names"), lines));
+    };
+    if let [_, others @ ..] = name.environments
+        && !others.is_empty()
+    {
+        lines.push(format!("in its place {}", others.join(", ")));
+    }
+    lines.extend(name.studies.first().map(|study| show_line(&line.with_loose(&[study]))));
+    lines.extend(name.article.map(|article| format!("tare run --like {article}")));
+    lines.extend(name.lines.iter().map(|line| (*line).to_owned()));
+    lines.extend(name.on_windows.map(|name| format!("on Windows: --in native,{name}")));
+    Some((format!("'{word}' is {}", name.about), lines))
+}
+
+/// Reads loose words as commands where they can be nothing else, and refuses them where they can be several things.
+pub fn read_commands(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
+    let loose = line.loose();
+    let begins_with_program =
+        |word: &&str| word.split_whitespace().next().is_some_and(|program| (machine.is_program)(program));
+    let owned: Vec<Vec<String>> = loose.iter().map(|word| vec![(*word).to_owned()]).collect();
+    let each: Vec<&[String]> = owned.iter().map(Vec::as_slice).collect();
+    let Some(first) = loose.first().copied() else { return Ok(None) };
+    if line.has_commands() {
+        return Ok(None);
+    }
+    if loose.iter().any(|word| word.contains(char::is_whitespace)) && loose.iter().all(begins_with_program) {
+        return Ok(Some(Reading::told(line.with_commands(&each, true))));
+    }
+    if !(machine.is_program)(first) {
+        return Ok(None);
+    }
+    let whole = line.words_from_loose();
+    let as_one = show_line(&line.with_commands(&[whole], false));
+    if let Some(option) = whole.iter().find(|word| word.starts_with('-')) {
+        let moved = show_line(&line.with_commands(&[&owned.concat()], true));
+        return Err(LabError::usage_error(format!(
+            "'{option}' after '{first}' may be the command's or tare's"
+        ))
+        .with_cause("options of tare stand before --, and the command behind it")
+        .with_hint(format!("{as_one}; as an option of tare: {moved}")));
+    }
+    if loose.iter().all(|word| (machine.is_program)(word)) {
+        let error = LabError::usage_error(format!("'{}' can be read in several ways", loose.join(" ")));
+        return Err(match loose.len() {
+            1 => LabError::usage_error(format!("there is no study '{first}'"))
+                .with_cause(format!("'{first}' is a program, and a command follows --"))
+                .with_hint(as_one),
+            _ => error.with_cause("each word is a program").with_hint(format!(
+                "{} compares them; {as_one} is one command",
+                show_line(&line.with_commands(&each, true))
+            )),
+        });
+    }
+    Ok(Some(Reading::told(line.with_commands(&[whole], false))))
+}
