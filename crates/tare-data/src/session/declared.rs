@@ -12,6 +12,14 @@ pub struct Declared {
     pub alternation: Alternation,
 }
 
+impl Declared {
+    /// Tells whether its work waits for a disk, by what it rests on.
+    pub fn waits_for_disk(&self) -> bool {
+        let waits = [Promise::Sync, Promise::EachWrite, Promise::Direct, Promise::CacheControl];
+        self.rests_on.iter().any(|promise| waits.contains(promise))
+    }
+}
+
 /// The way in which trials of two environments can alternate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

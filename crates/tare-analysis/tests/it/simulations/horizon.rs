@@ -67,7 +67,7 @@ fn a_horizon_that_is_not_reached_costs_little_power() {
         let (known, so_far) = (found(times, true), found(times, false));
         println!("{times}x the horizon: {known:.3} found of {exact:.3}; {so_far:.3} without what is left");
         assert!(known >= exact - 0.02, "{times}x: {known} of {exact}");
-        assert!(so_far < known - 0.12, "{times}x: {so_far} of {known}");
+        assert!(so_far < known - 0.1, "{times}x: {so_far} of {known}");
     }
 }
 

@@ -21,7 +21,7 @@ impl Course {
         let (decided, cells) = self.open.count_decided(plan);
         let open = self.open.list_open(plan);
         let is_known = fixed.is_none() && decided + open.len() == cells;
-        let decided_in_s = is_known.then(|| self.estimate_rest_s(&open)).flatten();
+        let decided_in_s = is_known.then(|| self.estimate_rest_s(&open, now_ns)).flatten();
         let decided_in_s = decided_in_s.filter(|rest_s| left_s.is_none_or(|left_s| *rest_s < left_s));
         let few = if open.len() > MOST_NAMED { &[] } else { open.as_slice() };
         let name = |cell: &CellIndex| {
@@ -45,12 +45,14 @@ impl Course {
 
     /// Estimates the time of the rounds that open cells still need, in seconds: those of a case have the same ones. None where no
     /// number of rounds would do.
-    fn estimate_rest_s(&self, open: &[(CellIndex, Option<u32>)]) -> Option<f64> {
+    pub fn estimate_rest_s(&self, open: &[(CellIndex, Option<u32>)], now_ns: u64) -> Option<f64> {
         let mut rest: BTreeMap<usize, u32> = BTreeMap::new();
         for (cell, needed) in open {
             let more = (*needed)?.saturating_sub(self.rounds[cell.case]).max(1);
             rest.entry(cell.case).and_modify(|rest| *rest = more.max(*rest)).or_insert(more);
         }
-        Some(rest.into_iter().map(|(case, rounds)| f64::from(rounds) * self.round_s[case]).sum())
+        let trials_s: f64 =
+            rest.into_iter().map(|(case, rounds)| f64::from(rounds) * self.round_s[case]).sum();
+        Some(trials_s * self.estimate_pace(now_ns))
     }
 }

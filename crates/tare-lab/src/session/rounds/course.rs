@@ -13,17 +13,20 @@ use tare_data::session::{Plan, Role, Session, Side, Trial};
 
 use crate::session::plan::prepare::{CellIndex, Pilot, start_s};
 use crate::session::plan::starts::Start;
-use crate::session::rounds::open::{Open, rounds_alone};
+use crate::session::rounds::open::{FIRST_PASS, Open, rounds_alone};
 
-/// Looks that a case has before it may be finished at once: "same" takes as many, and until then its rounds lie between those of
-/// the others, so that states of the machine are seen. In the second half of the time all may be.
-const LOOKS_BEFORE: usize = 2;
 /// Time from one trial of a watched cell to the next, at least: states that are shorter are seen before an answer is decided...
 const LEAST_INTERVAL_S: f64 = 1.0;
 /// ...and more where all of them would take more than this share of the time.
 const MOST_SHARE: f64 = 0.05;
 /// Rounds before which a session that lasts until all is decided gives nothing up.
 const FEWEST_UNTIL_DECIDED: u32 = 300;
+/// Time of a session for each second of its trials, before this many seconds of trials show it, and at most.
+const USUAL_PACE: f64 = 1.4;
+const LEAST_SEEN_S: f64 = 1.0;
+const MOST_PACE: f64 = 5.0;
+/// A case is quick if its rounds take at most this many times as long as those of all quicker cases together.
+const MOST_QUICK: f64 = 4.0;
 /// Least time of a round, in seconds, by which cases share the time.
 const LEAST_ROUND_S: f64 = 1e-4;
 
@@ -40,6 +43,8 @@ pub struct Course {
     pub rounds: Vec<u32>,
     /// Time of a round of each case, in seconds: by the plan, and from its first look on by its trials.
     pub round_s: Vec<f64>,
+    /// When the first round began, and the rounds that each case had before.
+    began: (u64, Vec<u32>),
     pub open: Open,
     /// When watched cells had their last trials.
     watched_ns: BTreeMap<CellIndex, u64>,
@@ -67,7 +72,12 @@ pub struct TargetState {
 
 impl Course {
     /// Describes a session that has a plan, with the rounds that each case has had.
-    pub fn new(session: Session, pilot: Pilot, rounds: Vec<u32>, until_ns: Option<u64>) -> Self {
+    pub fn new(
+        session: Session,
+        pilot: Pilot,
+        rounds: Vec<u32>,
+        (now_ns, until_ns): (u64, Option<u64>),
+    ) -> Self {
         let cases = 0..session.plan.cases.len();
         Course {
             round_s: cases.map(|case| planned_round_s(&session.plan, &pilot, case)).collect(),
@@ -79,6 +89,7 @@ impl Course {
             pilot,
             until_ns,
             reserved_ns: 0,
+            began: (now_ns, rounds.clone()),
             rounds,
         }
     }
@@ -95,7 +106,7 @@ impl Course {
 
     /// Finds the case whose turn it is; none when nothing is open any more.
     ///
-    /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
+    /// First each quick case has the rounds of the first pass. Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
     /// the next one is the one that is furthest behind its share. What they take is known by the plan, and better from their first
     /// round on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
     /// level.
@@ -111,18 +122,43 @@ impl Course {
         if self.open.is_over(plan) {
             return None;
         }
-        let open: Vec<usize> = (0..plan.cases.len()).filter(|case| self.has_rounds(*case)).collect();
+        let pass = self.list_pass(now_ns);
         let due = |case: usize| {
             let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
             (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s[case].sqrt())
         };
-        if open.is_empty() {
+        if pass.is_empty() {
             return None;
         }
         let watched = self.list_due(now_ns).first().map(|cell| cell.case);
         let furthest = |cases: &[usize]| cases.iter().copied().min_by(|a, b| due(*a).total_cmp(&due(*b)));
-        let unseen = || furthest(&self.list_unseen(&open));
-        watched.or_else(unseen).or_else(|| self.find_soonest(&open, now_ns)).or_else(|| furthest(&open))
+        let unseen = || furthest(&self.list_unseen(&pass));
+        watched.or_else(unseen).or_else(|| self.find_soonest(&pass, now_ns)).or_else(|| furthest(&pass))
+    }
+
+    /// Lists the open cases among which the next one is. As long as a quick one lacks rounds of the first pass, they are those that lack
+    /// some; not those that wait for a disk, for whoever else uses it decides how long they take. Without a limit of time, and in the
+    /// second half of it, they are all.
+    fn list_pass(&self, now_ns: u64) -> Vec<usize> {
+        let open: Vec<usize> = (0..self.rounds.len()).filter(|case| self.has_rounds(*case)).collect();
+        let waits = |case: usize| self.session.plan.cases[case].declared.waits_for_disk();
+        let is_first = |case: &usize| self.rounds[*case] < FIRST_PASS && !waits(*case);
+        let first: Vec<usize> = open.iter().copied().filter(is_first).collect();
+        let is_on =
+            self.until_ns.is_some() && !self.is_late(now_ns) && first.iter().any(|case| self.is_quick(*case));
+        if is_on { first } else { open }
+    }
+
+    /// Tells whether half of the time is over.
+    fn is_late(&self, now_ns: u64) -> bool {
+        self.until_ns.is_some_and(|until_ns| now_ns >= until_ns / 2)
+    }
+
+    /// Tells whether a case takes no longer than some times all that are quicker, so that these can wait for it.
+    fn is_quick(&self, case: usize) -> bool {
+        let round_s = self.round_s[case];
+        let quicker_s: f64 = self.round_s.iter().filter(|other_s| **other_s < round_s).sum();
+        quicker_s == 0.0 || round_s <= MOST_QUICK * quicker_s
     }
 
     /// Lists the open cases that the start of a subject has not had yet, where that start is one of those that a verdict needs.
@@ -143,12 +179,12 @@ impl Course {
     }
 
     /// Finds the case with the cell that is decided soonest, of those that the time left would decide: before half of the time is over,
-    /// an equal part of it.
+    /// an equal part of it, and after the first pass.
     fn find_soonest(&self, open: &[usize], now_ns: u64) -> Option<usize> {
         let left_s = self.left_s(now_ns)?;
-        let is_late = self.until_ns.is_some_and(|until_ns| now_ns >= until_ns / 2);
+        let is_late = self.is_late(now_ns);
         let most_s = if is_late { left_s } else { left_s / open.len() as f64 };
-        let is_ready = |case: usize| is_late || self.rounds[case] >= rounds_before_look(LOOKS_BEFORE);
+        let is_ready = |case: usize| is_late || self.rounds[case] >= FIRST_PASS;
         let rest_s = |(cell, needed): (CellIndex, Option<u32>)| {
             let rest_s = self.estimate_case_s(cell.case, needed?)?;
             // A cell that needed more again and again is not as near as it seems.
@@ -158,6 +194,16 @@ impl Course {
         let ready = cells.filter(|(cell, _)| open.contains(&cell.case) && is_ready(cell.case));
         let reached = ready.filter_map(rest_s).filter(|(rest_s, _)| *rest_s <= most_s);
         reached.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
+    }
+
+    /// Estimates the time of the session for each second of its trials, with starts, pauses and whatever is watched, as seen so far.
+    pub fn estimate_pace(&self, now_ns: u64) -> f64 {
+        let (began_ns, before) = &self.began;
+        let cases = self.rounds.iter().zip(before).zip(&self.round_s);
+        let trials_s: f64 =
+            cases.map(|((rounds, before), round_s)| f64::from(rounds - before) * round_s).sum();
+        let spent_s = now_ns.saturating_sub(*began_ns) as f64 / 1e9;
+        if trials_s < LEAST_SEEN_S { USUAL_PACE } else { (spent_s / trials_s).clamp(1.0, MOST_PACE) }
     }
 
     /// Estimates the time up to the look of a case that has this many rounds behind it, in seconds; none where no such look is planned.
@@ -206,12 +252,12 @@ impl Course {
         sides.map(cost_ns).sum::<f64>() / 1e9
     }
 
-    /// Tells whether the current start of an environment has had a trial of every case that is open there.
-    pub fn has_had_all(&self, target: usize) -> bool {
+    /// Tells whether the current start of an environment has had a trial of every case of the pass that is open there.
+    pub fn has_had_all(&self, target: usize, now_ns: u64) -> bool {
         let is_open =
             |case: &usize| self.open.is_open_in(&self.session.plan, CellIndex { case: *case, target });
-        let mut open = (0..self.rounds.len()).filter(|case| self.has_rounds(*case)).filter(is_open);
-        open.all(|case| self.targets[target].cases.contains(&case))
+        let pass = self.list_pass(now_ns).into_iter();
+        pass.filter(is_open).all(|case| self.targets[target].cases.contains(&case))
     }
 
     /// Takes the looks of a resumed session again, which decided what it left.

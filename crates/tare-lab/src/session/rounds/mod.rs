@@ -137,10 +137,12 @@ impl<'a> Rounds<'a> {
             arena,
             writer,
             observer,
-            lasting: Lasting::new(&session.plan.lasting, &session.stretches),
-            course: Course::new(session, pilot, resumed.rounds.clone(), until_ns),
+            lasting,
+            course,
             waits_s: 0.0,
             trials_s: 0.0,
+        let lasting = Lasting::new(&session.plan.lasting, &session.stretches);
+        let course = Course::new(session, pilot, resumed.rounds.clone(), (arena.now_ns(), until_ns));
             next_trial,
             failed_rounds: 0,
             noted_alone: BTreeSet::new(),
@@ -386,7 +388,8 @@ impl<'a> Rounds<'a> {
             let is_due = match self.course.until_ns {
                 Some(_) if !is_settled => false,
                 Some(_) => {
-                    since_s >= share.most_s || since_s >= share.least_s && self.course.has_had_all(target)
+                    since_s >= share.most_s
+                        || since_s >= share.least_s && self.course.has_had_all(target, self.arena.now_ns())
                 }
                 // Without a limit of time every round has its own start.
                 None => round > state.since_round,

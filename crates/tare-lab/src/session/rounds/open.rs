@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_analysis::{Look, Options, Progress};
-use tare_data::session::{MOST_REST, Plan, Role, Session};
+use tare_data::session::{MOST_REST, Plan, Planted, Role, Session};
 
 use crate::session::plan::prepare::CellIndex;
 
+/// Rounds of the first pass: "same" takes as many. Quick cases have them before any has more, and until then a case's rounds lie between
+/// those of the others, so that states of the machine are seen. In the second half of the time all may be finished at once.
+pub const FIRST_PASS: u32 = rounds_before_look(2);
 /// Share of the rounds that a cell seemed to need from which on it needs many more.
 const MANY_MORE: f64 = 1.25;
 
@@ -98,7 +101,7 @@ impl Open {
         };
         let open: Vec<usize> = subjects.into_iter().filter(is_open).collect();
         let planted = all.iter().copied().find(|target| is(plan, *target, Role::Planted));
-        let planted = planted.filter(|target| self.is_sought(plan, case, *target, round));
+        let planted = planted.filter(|target| self.is_planted_due(plan, case, *target, round));
         let is_due = |target: usize| due.contains(&CellIndex { case, target });
         if open.is_empty() && planted.is_none() && !is_alone && !all.iter().any(|target| is_due(*target)) {
             return Vec::new();
@@ -117,10 +120,18 @@ impl Open {
         all.into_iter().filter(takes_part).collect()
     }
 
-    /// Tells whether a planted cost is still to be found.
+    /// Tells whether a planted cost is still to be found, after the first pass where there is more than one look.
     fn is_sought(&self, plan: &Plan, case: usize, target: usize, round: u32) -> bool {
-        let has_rounds = plan.planted.as_ref().is_some_and(|planted| round < planted.rounds);
-        has_rounds && !self.decided.contains(&CellIndex { case, target })
+        let from = if plan.looks.len() > 1 { FIRST_PASS } else { 0 };
+        let has_rounds = |planted: &Planted| round < from.saturating_add(planted.rounds);
+        let is_planned = plan.planted.as_ref().is_some_and(has_rounds);
+        is_planned && !self.decided.contains(&CellIndex { case, target })
+    }
+
+    /// Tells whether a planted cost takes part in a round.
+    fn is_planted_due(&self, plan: &Plan, case: usize, target: usize, round: u32) -> bool {
+        let is_due = plan.looks.len() == 1 || round >= FIRST_PASS;
+        is_due && self.is_sought(plan, case, target, round)
     }
 
     /// Tells whether only cells are open that cannot be decided, in a session that ends then.
