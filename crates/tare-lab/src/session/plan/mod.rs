@@ -5,6 +5,7 @@ pub(crate) mod amount;
 pub(crate) mod before;
 pub(crate) mod budget;
 pub(crate) mod calibrated;
+mod fitting;
 pub(crate) mod hopeless;
 pub(crate) mod label;
 pub(crate) mod lasting;

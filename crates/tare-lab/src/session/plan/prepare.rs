@@ -20,13 +20,14 @@ use crate::session::plan::budget::{
     self, RoundTime, add_up_trials, describe_short_budget, estimate_needed_s, last_moment_ns,
 };
 use crate::session::plan::calibrated::Calibrated;
+use crate::session::plan::fitting::{FEWEST_CALIBRATED, Fitting};
 use crate::session::plan::hopeless::{
     advise_on_command, advise_on_environment, find_failure_of_all, require_baseline, require_subject,
 };
 use crate::session::plan::lasting::choose_lasting;
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
-use crate::session::plan::staging::find_left_out;
+use crate::session::plan::staging::{LeftOut, find_left_out};
 use crate::session::plan::starts::{Start, describe_few_starts, short_of_starts};
 use crate::storage::places;
 use crate::study::SelectedCase;
@@ -99,15 +100,26 @@ pub struct Pilot {
 /// A start that takes longer is named: it is most of the session's time.
 const SLOW_START_NS: u64 = 3_000_000_000;
 
-/// Enters and describes every environment, and writes its facts down.
+/// Enters and describes every environment but those that are left out, and writes its facts down.
 pub fn enter_all(
     targets: &Sides,
+    left_out: &[LeftOut],
     arena: &mut dyn Arena,
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Result<Started, Failure>>, LabError> {
     let mut all = Vec::new();
     for (index, target) in targets.iter().enumerate() {
+        let own = left_out.iter().find(|out| out.target == index);
+        let out = own.or_else(|| left_out.iter().find(|out| targets.partner_of(index) == Some(out.target)));
+        if let Some(out) = out {
+            if own.is_some() {
+                observer.observe_event(Event::Note(out.describe(&target.name)));
+            }
+            writer.append(&failed_facts(target, &out.to_failure()))?;
+            all.push(Err(out.to_failure()));
+            continue;
+        }
         observer.observe_event(Event::Entering { target: &target.name });
         let started = arena.enter_environment(index);
         if let Some(error) = arena.host_failure() {
@@ -142,20 +154,19 @@ pub fn enter_all(
             }
             Err(failure) => {
                 observer.observe_event(Event::Note(format!("{} cannot be entered: {failure}", target.name)));
-                let mut outside = Facts::default();
-                outside.add_fact("failure", failure.to_string());
-                let (inside, places) = Default::default();
-                writer.append(&Entry::Facts(TargetFacts {
-                    target: target.name.clone(),
-                    inside,
-                    outside,
-                    places,
-                }))?;
+                writer.append(&failed_facts(target, failure))?;
             }
         }
         all.push(started);
     }
     Ok(all)
+}
+
+fn failed_facts(target: &Side, failure: &Failure) -> Entry {
+    let mut outside = Facts::default();
+    outside.add_fact("failure", failure.to_string());
+    let (inside, places) = Default::default();
+    Entry::Facts(TargetFacts { target: target.name.clone(), inside, outside, places })
 }
 
 /// Proves that an environment's trials can take turns with its partner's, and notes how, or why not.
@@ -193,9 +204,11 @@ pub fn prepare_session(
     let PlanRequest { least_rounds, control_every, until_decided, inside, .. } = plan_request;
     let PlanRequest { counts_demand, needs_subject, lasting, .. } = plan_request;
     let planted = targets.take_planted();
-    let mut started = enter_all(&targets, arena, writer, observer)?;
-    let given = (selected, Calibrating { seed, needs_subject, budget_s });
-    let mut cases = calibrate_all(given, (&started, &targets), arena, observer)?;
+    let fitting = budget_s.map(|budget_s| Fitting::new(&selected, &targets, budget_s));
+    let unfit = fitting.as_ref().map(|fitting| fitting.find_unfit(&[], |_| None, now_s(arena)));
+    let mut started = enter_all(&targets, &unfit.unwrap_or_default(), arena, writer, observer)?;
+    let given = (selected, Calibrating { seed, needs_subject, budget_s, fitting: fitting.as_ref() });
+    let mut cases = calibrate_all(given, (&mut started, &targets), arena, observer)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
     let left_s = budget_s.map(|budget_s| (budget_s - arena.now_ns() as f64 / 1e9).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
@@ -310,7 +323,21 @@ fn leave_out_slow(
     observer: &mut dyn Observer,
 ) {
     let left_out = find_left_out(cases, targets, |at| start_s(&started[at]), left_s);
+    leave_out(left_out, (cases, targets, started), arena, observer);
+    note_short_budget(cases, targets, started, left_s, arena, observer);
+}
+
+/// Leaves environments that do not fit, with their controls.
+fn leave_out(
+    left_out: Vec<LeftOut>,
+    (cases, targets, started): (&mut [Calibrated], &Sides, &mut [Result<Started, Failure>]),
+    arena: &mut dyn Arena,
+    observer: &mut dyn Observer,
+) {
     for left_out in left_out {
+        if started[left_out.target].is_err() {
+            continue;
+        }
         let (target, failure) = (left_out.target, left_out.to_failure());
         observer.observe_event(Event::Note(left_out.describe(&targets[target].name)));
         let is_its = |at: &usize| *at == target || targets.partner_of(*at) == Some(target);
@@ -320,7 +347,6 @@ fn leave_out_slow(
             cases.iter_mut().for_each(|case| case.paces[at] = Err(failure.clone()));
         }
     }
-    note_short_budget(cases, targets, started, left_s, arena, observer);
 }
 
 /// Warns of environments for whose verdicts the budget has too few starts.
@@ -353,7 +379,8 @@ fn now_s(arena: &dyn Arena) -> f64 {
 
 /// Ways in which all cases are calibrated.
 #[derive(Clone, Copy)]
-struct Calibrating {
+struct Calibrating<'a> {
+    fitting: Option<&'a Fitting<'a>>,
     seed: u64,
     needs_subject: bool,
     budget_s: Option<f64>,
@@ -362,8 +389,8 @@ struct Calibrating {
 /// Calibrates every case in every environment that was entered, as long as that leaves half of the budget; fails where nothing can be
 /// measured or, if a subject is needed, compared.
 fn calibrate_all(
-    (selected, Calibrating { seed, needs_subject, budget_s }): (Vec<SelectedCase>, Calibrating),
-    (started, sides): (&[Result<Started, Failure>], &Sides),
+    (selected, Calibrating { fitting, seed, needs_subject, budget_s }): (Vec<SelectedCase>, Calibrating<'_>),
+    (started, sides): (&mut [Result<Started, Failure>], &Sides),
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Calibrated>, LabError> {
@@ -425,6 +452,11 @@ fn calibrate_all(
             });
         }
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
+        if let Some(fitting) = fitting.filter(|_| cases.len() >= FEWEST_CALIBRATED) {
+            let known_s = |at: usize| Some(start_s(&started[at]));
+            let unfit = fitting.find_unfit(&cases, known_s, now_s(arena));
+            leave_out(unfit, (&mut cases, sides, started), arena, observer);
+        }
     }
     require_baseline(&cases, &sides[0].name)?;
     let are_commands = cases.iter().all(|case| case.selected.probe.name == USER_COMMAND);

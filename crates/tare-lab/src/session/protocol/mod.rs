@@ -169,7 +169,7 @@ pub fn resume_session(
         continuing::same_build(workspace, &session, record)?;
         let (at, command) = ((caller.now)(), caller.command.clone());
         writer.append(&Entry::Resumed { at, command, boot: running::identify_boot() })?;
-        let started = enter_all(&session.plan.targets, arena, &mut writer, observer)?;
+        let started = enter_all(&session.plan.targets, &[], arena, &mut writer, observer)?;
         let pilot = Pilot::from_session(&session, started);
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
         rounds.run_rounds(&|ending| ended(workspace, caller, ending))

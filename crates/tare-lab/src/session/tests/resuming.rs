@@ -6,7 +6,8 @@ use super::*;
 pub(super) fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let (mut writer, recording) = Writer::resume(record).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: String::new() }).unwrap();
-    let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
+    let started =
+        enter_all(&recording.session.plan.targets, &[], arena, &mut writer, &mut Unobserved).unwrap();
     let pilot = Pilot::from_session(&recording.session, started);
     Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None)
         .run_rounds(&ended)
