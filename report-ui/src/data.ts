@@ -80,7 +80,7 @@ export interface Report {
   schema: string; version: number;
   session: {
     tare: string; binary: string; started: string; measured_s: Figure; command: string[];
-    ending: "complete" | "interrupted" | "baseline_failed" | "subjects_failed" | "broken_off"; trials: number;
+    ending: "complete" | "early" | "interrupted" | "baseline_failed" | "subjects_failed" | "broken_off"; trials: number;
   };
   plan: {
     study: string; seed: string; rounds: number; looks: number[]; budget_s: Figure;

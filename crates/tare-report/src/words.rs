@@ -401,6 +401,9 @@ pub fn describe_family(family: Family) -> &'static str {
 pub fn describe_ending(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Complete => None,
+        Ending::Early => {
+            Some(message!("The session ended early: what is open needs more time than it had taken."))
+        }
         Ending::Interrupted => {
             Some(message!("The session was stopped early: the report shows the rounds until then."))
         }

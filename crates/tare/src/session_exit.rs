@@ -10,7 +10,7 @@ pub fn exit_of_session(session: &Session, findings: &Findings) -> Exit {
     let by_ending = match session.ending {
         Ending::Interrupted => Exit::Interrupted,
         Ending::BaselineFailed | Ending::SubjectsFailed => Exit::Environment,
-        Ending::Complete | Ending::BrokenOff => Exit::Done,
+        Ending::Complete | Ending::Early | Ending::BrokenOff => Exit::Done,
     };
     // A fixed number of rounds is run whether or not it decides anything.
     let has_fixed_rounds = session.plan.budget_s.is_none() && !session.plan.until_decided;

@@ -243,7 +243,7 @@ fn session_warnings(
     if let Some(failed) = failed_trials(session) {
         warnings.push((None, failed));
     }
-    if session.ending != Ending::Complete {
+    if !matches!(session.ending, Ending::Complete | Ending::Early) {
         let rounds = session.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
         let planned = Some(session.plan.rounds)
             .filter(|_| session.plan.budget_s.is_none() && !session.plan.until_decided);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tare_data::session::{PlannedCase, Role};
 
+use crate::findings::sameness::LASTING;
 use crate::findings::{Cell, Missing, Needed};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::judge::judge_pairs;
@@ -93,6 +94,10 @@ impl<'a> Look<'a> {
             let judged = self.metrics.iter().filter_map(|metric| self.rows[*metric].targets[target].as_ref());
             let needed = judged.filter_map(|judged| {
                 let judgement = judged.judgement.as_ref()?;
+                if judgement.verdict.is_settled() {
+                    // It stays until it was seen for longer.
+                    return Some(LASTING[0].0.max(judgement.reached + 1));
+                }
                 match judgement.needed? {
                     Needed::Rounds(rounds) => Some(rounds),
                     // As many rounds a start as until now.

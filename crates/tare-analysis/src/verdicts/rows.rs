@@ -147,7 +147,12 @@ impl<'a> Judge<'a> {
     /// Lays out a session that will have no more rounds.
     pub fn of_session(session: &'a Session, options: &'a Options) -> Self {
         let is_over = session.ending == Ending::Complete;
-        Judge { is_over, is_report: true, ..Judge::new(Progress::from_session(session), options, |_| true) }
+        let mut judge = Judge::new(Progress::from_session(session), options, |_| true);
+        if session.ending == Ending::Early {
+            // What the cells showed chose the moment: none has a look there.
+            judge.schedule = judge.schedule.with_planned_looks_only();
+        }
+        Judge { is_over, is_report: true, ..judge }
     }
 
     /// Returns what an environment's answers hold for.

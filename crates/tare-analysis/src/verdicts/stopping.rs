@@ -79,6 +79,8 @@ pub struct Schedule {
     cells: usize,
     /// True where the cell has no more rounds after the last look taken.
     is_last: bool,
+    /// True where only planned looks are taken: something else than the clock chose when the rounds ended.
+    is_planned_only: bool,
     /// Share of its level at which intervals are computed; p and what a look spends are those of the whole level.
     share: f64,
 }
@@ -90,7 +92,8 @@ impl Schedule {
         looks.sort_unstable();
         looks.dedup();
         looks.truncate(MOST_LOOKS);
-        Schedule { looks, most, is_endless: false, is_over: false, cells: 1, is_last: false, share: 1.0 }
+        let (is_endless, is_over, is_last, is_planned_only) = Default::default();
+        Schedule { looks, most, is_endless, is_over, cells: 1, is_last, is_planned_only, share: 1.0 }
     }
 
     pub fn from_plan(plan: &Plan) -> Self {
@@ -106,6 +109,11 @@ impl Schedule {
     /// the session.
     pub fn with_time_over(&self) -> Schedule {
         Schedule { is_over: !self.is_endless, ..self.with_rounds_ended() }
+    }
+
+    /// Schedules a session that ended because of what its cells showed.
+    pub(crate) fn with_planned_looks_only(&self) -> Schedule {
+        Schedule { is_planned_only: true, ..self.clone() }
     }
 
     /// Schedules a cell that has no more rounds: its last look shows as much as it can, however many cells
@@ -154,7 +162,9 @@ impl Schedule {
     pub(crate) fn list_taken_looks(&self, reached: u32) -> Vec<(u32, f64)> {
         let reached = reached.min(self.most);
         let planned = self.looks.iter().copied().filter(|look| *look <= reached);
-        let is_unplanned = |reached: &u32| *reached > 0 && !self.is_look(*reached) && !self.is_endless;
+        let is_unplanned = |reached: &u32| {
+            *reached > 0 && !self.is_look(*reached) && !self.is_endless && !self.is_planned_only
+        };
         let unplanned = Some(reached).filter(is_unplanned);
         let mut before = 0.0;
         let spend = |(number, look): (usize, u32)| {

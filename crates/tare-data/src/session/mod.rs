@@ -297,6 +297,8 @@ pub struct RepeatedRound {
 pub enum Ending {
     /// Every case was decided or had all its rounds, or the budget was spent.
     Complete,
+    /// Nobody was to wait longer than until then: what is open needs more time than the session had taken.
+    Early,
     Interrupted,
     /// The baseline failed in too many rounds in a row.
     BaselineFailed,

@@ -78,6 +78,8 @@ pub struct Request {
     pub margin: Option<f64>,
     /// True when a cost of known size is planted, to see whether the session finds it.
     pub planted: bool,
+    /// True when it ends as soon as what is open needs more time than it has taken: somebody waits for it.
+    pub ends_early: bool,
     /// True when work that lasts is measured besides, where there is time for it.
     pub lasting: bool,
     /// Content of every environment whose specification says nothing else.
@@ -117,6 +119,7 @@ impl Request {
             size: None,
             margin: None,
             planted: false,
+            ends_early: false,
             lasting: false,
             inside: Inside::default(),
             counts_demand: false,
@@ -156,6 +159,8 @@ pub enum Pin {
 pub struct Recorded {
     pub record: PathBuf,
     pub ending: Ending,
+    /// Seconds that would settle what is open, where it ended early and they are known.
+    pub rest_s: Option<f64>,
     /// Articles that its study names, to be shown beside it.
     pub published: Vec<String>,
 }

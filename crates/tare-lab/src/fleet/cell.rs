@@ -85,7 +85,7 @@ impl Cell {
     pub fn finish_record(&self, ended: Result<Ending, &LabError>) -> Result<(), LabError> {
         let files = &self.files;
         let why = match ended {
-            Ok(Ending::Complete) => {
+            Ok(Ending::Complete | Ending::Early) => {
                 let part = files.part_path();
                 let whole = self.fleet.open_file(&part).and_then(|file| file.sync_all());
                 return whole

@@ -8,6 +8,7 @@ pub(crate) mod grid;
 #[cfg(test)]
 mod japanese;
 pub mod ladder;
+mod rest;
 pub mod selftest;
 pub mod tables;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use tare_analysis::published::find_repeated_article;
 use tare_data::session::Session;
 
 use self::grid::{SPACING, make_span, paint_span, total_width};
+pub use self::rest::describe_rest;
 use self::tables::columns::{Columns, family_heading};
 use self::tables::{answers, cells, own_commands};
 use crate::answers::signs::{self, Sign};

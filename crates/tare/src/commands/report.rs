@@ -33,7 +33,13 @@ pub fn run_report(args: Report) -> Result<Exit, CommandError> {
         anstream::eprintln!("note: the record breaks off in line {line}; showing everything before it");
     }
     let Some(other) = &args.beside else {
-        return session::show_session(recording.session, &args.view, record, false, &args.only);
+        return session::show_session(
+            recording.session,
+            &args.view,
+            record,
+            session::Shows::Kept,
+            &args.only,
+        );
     };
     let text = imported::format_import_beside(recording.session, record, &args, other)?;
     ui::print_text(&text, args.view.is_document())?;

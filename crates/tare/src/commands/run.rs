@@ -1,5 +1,6 @@
 //! `tare run`: measures, writes the record, and shows the results.
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -16,6 +17,7 @@ use crate::command_error::CommandError;
 use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::show::running::Watched;
+use crate::show::session::Shows;
 use crate::show::{self, published};
 use crate::sides::{Chosen, choose_sides};
 use crate::{outputs, own_commands, paths, platform, recorded, ui};
@@ -38,7 +40,8 @@ pub fn run_study(args: Run) -> Result<Exit, CommandError> {
     if args.like.is_none() {
         view.published.extend(recorded.published);
     }
-    show::session::show_session(session, &view, &recorded.record, true, &[])
+    let fresh = Shows::Fresh { rest_s: recorded.rest_s };
+    show::session::show_session(session, &view, &recorded.record, fresh, &[])
 }
 
 /// A session to be measured, and the view of it, as the arguments ask for them.
@@ -193,12 +196,21 @@ fn request(
         },
         inside: own_commands::describe_inside(&args.commands)?,
         planted: true,
+        ends_early: asked.until.is_none()
+            && until_decided.is_none()
+            && runs.is_none()
+            && is_watched(&args.view),
         // Work that lasts tells environments apart.
         lasting: !compares_commands,
         margin: args.view.margin.map(libm::log1p),
         conditions: args.view.list_conditions(),
         ..asked
     })
+}
+
+/// Tells whether somebody waits for a table: its reader can continue the session, and a program that reads the output cannot.
+fn is_watched(view: &View) -> bool {
+    io::stdout().is_terminal() && view.list_conditions().is_empty() && view.list_exports().is_empty()
 }
 
 fn overrides(args: &Run) -> Overrides {

@@ -27,6 +27,14 @@ pub struct Shown {
     pub findings: Findings,
 }
 
+/// The session that is shown: one of a record, or one that just ended, with the seconds that would settle what is open where it
+/// ended early.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Shows {
+    Kept,
+    Fresh { rest_s: Option<f64> },
+}
+
 impl Shown {
     /// Computes the findings of a session, with the figures of articles next to them. Cases that `only` does not name are hidden, after
     /// the verdicts were computed from the whole session.
@@ -135,9 +143,10 @@ pub fn show_session(
     session: Session,
     view: &View,
     record: &Path,
-    is_fresh: bool,
+    shows: Shows,
     only: &[String],
 ) -> Result<Exit, CommandError> {
+    let is_fresh = shows != Shows::Kept;
     if !is_fresh && view.margin.is_some() && !view.list_conditions().is_empty() {
         return Err(LabError::usage_error(
             "--margin changes what is shown, and no condition is judged by it",
@@ -160,6 +169,16 @@ pub fn show_session(
         }
     };
     shown.print(view, record, page.as_deref(), outcome.as_ref())?;
+    if let Shows::Fresh { rest_s } = shows
+        && let Some(rest) = tare_report::terminal::describe_rest(
+            &shown.findings,
+            &record.display().to_string(),
+            rest_s,
+            ui::find_language(),
+        )
+    {
+        ui::print_text(&rest, false)?;
+    }
     let by_session = if is_fresh { exit_of_session(&shown.session, &shown.findings) } else { Exit::Done };
     Ok(outcome.map_or(by_session, |outcome| {
         let met = tare_report::gate::list_met_cells(&shown.findings, &outcome, ui::find_language());

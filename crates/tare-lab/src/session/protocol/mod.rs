@@ -47,7 +47,7 @@ use crate::session::plan::prepare::{
     CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session,
 };
 use crate::session::protocol::selection::Selection;
-use crate::session::rounds::Rounds;
+use crate::session::rounds::{Ended, Rounds};
 use crate::storage::places::Wanted;
 use crate::study::published;
 use crate::study::user_command::CarriedFile;
@@ -117,21 +117,24 @@ pub fn begin_session(
         lasting: request.lasting,
         needs_subject: request.fleet.is_none(),
     };
-    let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
-        let mut header = header(workspace, caller, request.fleet, request.host)?;
-        if request.pin.is_some() {
-            pinning::note_pin(&mut header.host);
-        }
-        let (mut writer, Prepared { plan, pilot }) =
-            record::create_record(&request.record, header.clone(), |writer| {
-                prepare_session(plan_request, arena, writer, observer)
-            })?;
-        begun::write_begun_session(&setting.state, &header, &plan)?;
-        let session = Session::begin(header, plan);
-        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
-        rounds.run_rounds(&|ending| ended(workspace, caller, ending))
-    })?;
-    Ok(Recorded { record: request.record, ending, published: study.published.clone() })
+    let Ended { ending, rest_s } =
+        in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
+            let mut header = header(workspace, caller, request.fleet, request.host)?;
+            if request.pin.is_some() {
+                pinning::note_pin(&mut header.host);
+            }
+            let (mut writer, Prepared { plan, pilot }) =
+                record::create_record(&request.record, header.clone(), |writer| {
+                    prepare_session(plan_request, arena, writer, observer)
+                })?;
+            begun::write_begun_session(&setting.state, &header, &plan)?;
+            let session = Session::begin(header, plan);
+            let rounds =
+                Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
+            let rounds = if request.ends_early { rounds.ending_early() } else { rounds };
+            rounds.run_rounds(&|ending| ended(workspace, caller, ending))
+        })?;
+    Ok(Recorded { record: request.record, ending, rest_s, published: study.published.clone() })
 }
 
 /// Continues a session where its record ends.
@@ -165,16 +168,18 @@ pub fn resume_session(
     let given = overrides.budget.map(|whole| Budget::for_session(whole, caller.began));
     let budget = given.or_else(|| Budget::of_plan(session.plan.budget_s, caller.began));
     checked.budget = budget;
-    let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
-        continuing::same_build(workspace, &session, record)?;
-        let (at, command) = ((caller.now)(), caller.command.clone());
-        writer.append(&Entry::Resumed { at, command, boot: running::identify_boot() })?;
-        let started = enter_all(&session.plan.targets, &[], arena, &mut writer, observer)?;
-        let pilot = Pilot::from_session(&session, started);
-        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
-        rounds.run_rounds(&|ending| ended(workspace, caller, ending))
-    })?;
-    Ok(Recorded { record: record.to_owned(), ending, published: Vec::new() })
+    let Ended { ending, rest_s } =
+        in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
+            continuing::same_build(workspace, &session, record)?;
+            let (at, command) = ((caller.now)(), caller.command.clone());
+            writer.append(&Entry::Resumed { at, command, boot: running::identify_boot() })?;
+            let started = enter_all(&session.plan.targets, &[], arena, &mut writer, observer)?;
+            let pilot = Pilot::from_session(&session, started);
+            let rounds =
+                Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
+            rounds.run_rounds(&|ending| ended(workspace, caller, ending))
+        })?;
+    Ok(Recorded { record: record.to_owned(), ending, rest_s, published: Vec::new() })
 }
 
 /// Enters environments and measures nothing but how long that takes.

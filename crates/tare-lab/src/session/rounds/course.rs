@@ -161,6 +161,18 @@ impl Course {
         quicker_s == 0.0 || round_s <= MOST_QUICK * quicker_s
     }
 
+    /// Tells whether every case has had its first pass, and each open cell needs more time than the session has taken.
+    pub fn is_far_from_decided(&self, now_ns: u64) -> bool {
+        let needed_s = |(cell, needed): (CellIndex, Option<u32>)| match needed {
+            // Where rounds of it are due before anything is known of it.
+            _ if self.rounds[cell.case] < FIRST_PASS => Some(0.0),
+            needed => Some(self.estimate_case_s(cell.case, needed?)? * self.estimate_pace(now_ns)),
+        };
+        let open = self.open.list_open(&self.session.plan);
+        let is_far = |rest_s: f64| rest_s > now_ns as f64 / 1e9;
+        !open.is_empty() && open.into_iter().filter_map(needed_s).all(is_far)
+    }
+
     /// Lists the open cases that the start of a subject has not had yet, where that start is one of those that a verdict needs.
     fn list_unseen(&self, open: &[usize]) -> Vec<usize> {
         let is_needed = |target: &usize| {

@@ -63,6 +63,7 @@ pub struct Rounds<'a> {
     synced_ns: u64,
     counted_ns: u64,
     resumed: Resumed,
+    ends_early: bool,
 }
 
 /// Point at which a resumed session continues: the last trial shows it, for rounds are finished one after the other.
@@ -85,7 +86,8 @@ impl Resumed {
             }
         }
         // A complete session broke off nowhere, and a further value could change an answer that it decided.
-        let last = session.trials.last().filter(|_| session.ending != Ending::Complete);
+        let last =
+            session.trials.last().filter(|_| !matches!(session.ending, Ending::Complete | Ending::Early));
         let broken =
             last.and_then(|last| Some((*cases.get(last.case.as_str())?, last.round, last.attempt + 1)));
         if let Some((case, round, _)) = broken {
@@ -104,9 +106,17 @@ struct Slot {
     pub attempt: u32,
 }
 
+/// The end of the rounds, and the seconds that would settle what is open: of those that ended early, where they are known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ended {
+    pub ending: Ending,
+    pub rest_s: Option<f64>,
+}
+
 /// Why the rounds end before their number.
 enum Stop {
     Budget,
+    Early,
     BaselineFailed,
     SubjectsFailed,
     Interrupted,
@@ -131,6 +141,8 @@ impl<'a> Rounds<'a> {
     ) -> Self {
         let next_trial = session.trials.iter().map(|t| t.number + 1).max().unwrap_or(0);
         let resumed = Resumed::after(&session);
+        let lasting = Lasting::new(&session.plan.lasting, &session.stretches);
+        let course = Course::new(session, pilot, resumed.rounds.clone(), (arena.now_ns(), until_ns));
         Rounds {
             synced_ns: arena.now_ns(),
             counted_ns: arena.now_ns(),
@@ -141,17 +153,21 @@ impl<'a> Rounds<'a> {
             course,
             waits_s: 0.0,
             trials_s: 0.0,
-        let lasting = Lasting::new(&session.plan.lasting, &session.stretches);
-        let course = Course::new(session, pilot, resumed.rounds.clone(), (arena.now_ns(), until_ns));
             next_trial,
             failed_rounds: 0,
             noted_alone: BTreeSet::new(),
             resumed,
+            ends_early: false,
         }
     }
 
+    /// Ends them as soon as what is open needs more time than the session has taken.
+    pub fn ending_early(self) -> Self {
+        Rounds { ends_early: true, ..self }
+    }
+
     /// Runs until decided, done, out of time or stopped. The end is in the record when this returns.
-    pub fn run_rounds(mut self, ended: &dyn Fn(Ending) -> Entry) -> Result<Ending, LabError> {
+    pub fn run_rounds(mut self, ended: &dyn Fn(Ending) -> Entry) -> Result<Ended, LabError> {
         let plan = &self.course.session.plan;
         let (cases, targets) = (plan.cases.len(), plan.targets.len());
         self.observer.observe_event(Event::Planned { cases, targets });
@@ -161,7 +177,8 @@ impl<'a> Rounds<'a> {
             let case = self.course.session.plan.cases[case].id.clone();
             self.repeat(RepeatedRound { case, round, attempt: attempt - 1, reason })?;
         }
-        if self.course.session.ending == Ending::Complete && self.next_case().is_none() {
+        let was_complete = matches!(self.course.session.ending, Ending::Complete | Ending::Early);
+        if was_complete && self.next_case().is_none() {
             self.observer.observe_event(Event::Note(NOTHING_LEFT.into()));
         }
         if !self.course.pilot.trials_are_starts {
@@ -171,14 +188,19 @@ impl<'a> Rounds<'a> {
         self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
         let mut stopped = None;
         while let Some(case) = self.next_case() {
+            if self.ends_early && self.course.is_far_from_decided(self.arena.now_ns()) {
+                stopped = Some(Stop::Early);
+                break;
+            }
             let ran = self.run_lasting(Wanted::Due).and_then(|()| self.run_case(case));
             if let Err(stop) = ran.and_then(|()| self.check_environments()) {
                 stopped = Some(stop);
                 break;
             }
         }
+        let ended_ns = self.arena.now_ns();
         let wanted = match stopped {
-            None => Some(Wanted::First),
+            None | Some(Stop::Early) => Some(Wanted::First),
             Some(Stop::Budget) => Some(Wanted::All),
             Some(_) => None,
         };
@@ -187,6 +209,7 @@ impl<'a> Rounds<'a> {
         }
         let ending = match stopped {
             None | Some(Stop::Budget) => Ending::Complete,
+            Some(Stop::Early) => Ending::Early,
             Some(Stop::BaselineFailed) => Ending::BaselineFailed,
             Some(Stop::SubjectsFailed) => Ending::SubjectsFailed,
             Some(Stop::Interrupted) => Ending::Interrupted,
@@ -196,7 +219,10 @@ impl<'a> Rounds<'a> {
         self.writer.append(&ended(ending))?;
         self.writer.sync()?;
         self.course.session.ending = ending;
-        Ok(ending)
+        let open = self.course.open.list_open(&self.course.session.plan);
+        let rest_s =
+            (ending == Ending::Early).then(|| self.course.estimate_rest_s(&open, ended_ns)).flatten();
+        Ok(Ended { ending, rest_s })
     }
 
     /// Runs the blocks of work that lasts which are wanted.

@@ -4,6 +4,7 @@ mod announcing;
 mod budgets;
 mod checks;
 mod commands;
+mod early;
 mod fake_arena;
 mod lasting;
 mod long;
@@ -98,8 +99,10 @@ fn observed(
         prepare_session(plan_request, arena, &mut writer, &mut Unobserved).unwrap();
     let session = Session { facts: vec![], ending: Ending::BrokenOff, ..make_session(plan) };
     let until_ns = budget_s.map(|s| (s * 1e9) as u64);
-    let ending =
-        Rounds::new(arena, &mut writer, observer, session, pilot, until_ns).run_rounds(&ended).unwrap();
+    let ending = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns)
+        .run_rounds(&ended)
+        .unwrap()
+        .ending;
     (record, ending)
 }
 

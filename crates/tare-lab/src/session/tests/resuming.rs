@@ -12,6 +12,7 @@ pub(super) fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None)
         .run_rounds(&ended)
         .unwrap()
+        .ending
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub fn run_fleet_cell(args: &FleetCell) -> Result<Exit, CommandError> {
     let measured = measure(args, &cell, &interrupted);
     cell.finish_record(measured.as_ref().copied())?;
     Ok(match measured? {
-        Ending::Complete => Exit::Done,
+        Ending::Complete | Ending::Early => Exit::Done,
         Ending::Interrupted => Exit::Interrupted,
         Ending::BaselineFailed | Ending::SubjectsFailed | Ending::BrokenOff => Exit::Environment,
     })
