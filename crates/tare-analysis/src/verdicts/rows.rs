@@ -149,7 +149,7 @@ impl<'a> Judge<'a> {
         let is_over = session.ending == Ending::Complete;
         let mut judge = Judge::new(Progress::from_session(session), options, |_| true);
         if session.ending == Ending::Early {
-            // What the cells showed chose the moment: none has a look there.
+            // Its cells chose the moment: none has a look there.
             judge.schedule = judge.schedule.with_planned_looks_only();
         }
         Judge { is_over, is_report: true, ..judge }

@@ -8,7 +8,7 @@ use crate::language::{Language, say};
 use crate::text::clean_text;
 use crate::words::{describe_cell, find_comparison, translate_row_title};
 
-/// Names what a session that ended early left open, with the seconds that would settle all of it where they are known, and the command
+/// Describes what a session that ended early left open, with the seconds that would settle all of it where they are known, and the command
 /// that does; none of another session.
 pub fn describe_rest(
     findings: &Findings,

@@ -92,7 +92,7 @@ mod tests {
     use crate::session::enter::sides::name_sides;
     use crate::study::Study;
 
-    /// Names the environments that do not fit, where two cases are calibrated that take this many times their typical times.
+    /// Lists the environments that do not fit, where two cases are calibrated that take this many times their typical times.
     fn unfit(budget_s: f64, calibrated: Option<f64>) -> Vec<String> {
         let sides = name_sides("native", &["container".into(), "qemu".into()]).unwrap();
         let selected = Study::from_name("quick").unwrap().expand_cases(None, None).unwrap();

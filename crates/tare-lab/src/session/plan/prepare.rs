@@ -377,6 +377,20 @@ fn now_s(arena: &dyn Arena) -> f64 {
     arena.now_ns() as f64 / 1e9
 }
 
+/// Leaves environments that the first cases show not to fit.
+fn leave_out_unfit(
+    fitting: Option<&Fitting<'_>>,
+    (cases, targets, started): (&mut [Calibrated], &Sides, &mut [Result<Started, Failure>]),
+    arena: &mut dyn Arena,
+    observer: &mut dyn Observer,
+) {
+    if let Some(fitting) = fitting.filter(|_| cases.len() >= FEWEST_CALIBRATED) {
+        let known_s = |at: usize| Some(start_s(&started[at]));
+        let unfit = fitting.find_unfit(cases, known_s, now_s(arena));
+        leave_out(unfit, (cases, targets, started), arena, observer);
+    }
+}
+
 /// Ways in which all cases are calibrated.
 #[derive(Clone, Copy)]
 struct Calibrating<'a> {
@@ -452,11 +466,7 @@ fn calibrate_all(
             });
         }
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
-        if let Some(fitting) = fitting.filter(|_| cases.len() >= FEWEST_CALIBRATED) {
-            let known_s = |at: usize| Some(start_s(&started[at]));
-            let unfit = fitting.find_unfit(&cases, known_s, now_s(arena));
-            leave_out(unfit, (&mut cases, sides, started), arena, observer);
-        }
+        leave_out_unfit(fitting, (&mut cases, sides, started), arena, observer);
     }
     require_baseline(&cases, &sides[0].name)?;
     let are_commands = cases.iter().all(|case| case.selected.probe.name == USER_COMMAND);

@@ -164,7 +164,7 @@ impl Course {
     /// Tells whether every case has had its first pass, and each open cell needs more time than the session has taken.
     pub fn is_far_from_decided(&self, now_ns: u64) -> bool {
         let needed_s = |(cell, needed): (CellIndex, Option<u32>)| match needed {
-            // Where rounds of it are due before anything is known of it.
+            // Nothing is known of it yet.
             _ if self.rounds[cell.case] < FIRST_PASS => Some(0.0),
             needed => Some(self.estimate_case_s(cell.case, needed?)? * self.estimate_pace(now_ns)),
         };
