@@ -18,7 +18,7 @@ use crate::statistics::spread::compute_spread;
 
 /// A batch is slow where it takes this many times the usual cost: its side's median...
 const SLOW: f64 = 1.5;
-/// ...or more, such that no more than the others of this share of both sides' batches are slow.
+/// ...or more where either side has slower ones beyond this share of its batches: what one side alone has is no disk's nature.
 const NOT_SLOW: f64 = 0.95;
 /// Limit on what a slow batch counts as adding, in typical batches. One in 300 of them moves a mean by a tenth.
 const LONGEST: f64 = 30.0;
@@ -59,12 +59,8 @@ impl Standard {
             return None;
         }
         let typical = sides.each_mut().map(|costs| select_share(costs, 0.5));
-        let each = sides
-            .iter()
-            .zip(typical)
-            .flat_map(|(costs, typical)| costs.iter().map(move |cost| cost / typical));
-        let not_slow = select_share(&mut each.collect::<Vec<_>>(), NOT_SLOW);
-        Some(Standard { typical, usual: (not_slow / SLOW).max(1.0) })
+        let [baseline, target] = [0, 1].map(|side| select_share(&mut sides[side], NOT_SLOW) / typical[side]);
+        Some(Standard { typical, usual: (baseline.min(target) / SLOW).max(1.0) })
     }
 }
 
@@ -321,6 +317,8 @@ mod tests {
         };
         let alike = pairs(60, |round| [disk(round, 0), disk(round + 1_000, 0)]).unwrap();
         assert!(alike.is_within(0.05) && alike.slow.0 * 15 < alike.slow.1, "{alike:?}");
+        let one_sided = pairs(60, |round| [vec![1.0; 24], disk(round, 0)]).unwrap();
+        assert!(one_sided.is_beyond(0.05), "{one_sided:?}");
         let stalling = pairs(60, |round| [disk(round, 0), disk(round + 1_000, 150)]).unwrap();
         assert!(!stalling.is_within(0.05), "{stalling:?}");
     }
