@@ -127,7 +127,7 @@ impl DryRun {
         let commands = list_commands_of_sides(sides, cases).into_iter();
         self.start.extend(commands.map(|(side, command)| match side {
             None => format!("in each of them: run {command}"),
-            Some(name) => format!("for {}: run {command}", quote_word(name)),
+            Some(name) => format!("for {name}: run {command}"),
         }));
         if cases.iter().any(|case| calls::is_call(case)) {
             self.write.push("files that called commands write: calls have no layers around them".into());
