@@ -46,27 +46,10 @@ pub enum Owned {
 }
 
 impl Owned {
-    /// Describes it in a line.
+    /// Describes it in a line, by its kind and its names as they are in a journal.
     pub(crate) fn describe(&self) -> String {
-        match self {
-            Owned::Folder(path) => format!("folder {}", path.display()),
-            Owned::Mount(path) => format!("mount {}", path.display()),
-            Owned::Process { pid, .. } => format!("process {pid} and its descendants"),
-            Owned::Container { id, .. } => format!("container {id}"),
-            Owned::Engine { engine, kind, name, .. } => {
-                format!("{} {} {name}", engine.program(), kind.word())
-            }
-            Owned::ForgottenContainer { id_file } => format!("the container of {}", id_file.display()),
-            Owned::DistributionFolder { distribution, folder, .. } => {
-                format!("folder {folder} of {distribution}")
-            }
-            Owned::Distribution(name) => format!("distribution {name}"),
-            Owned::NetworkNamespace(name) => format!("network namespace {name}"),
-            Owned::NetworkDevice { device, .. } => format!("network device {device}"),
-            Owned::Spared(program) => format!("nothing of {}, which its launcher leaves", program.display()),
-            Owned::ControlGroup(name) => format!("control group {name}"),
-            Owned::PlacedGroups(paths) => format!("{} control groups below this one", paths.len()),
-        }
+        let entry = serde_json::to_string(self).unwrap_or_default();
+        entry.replace(['{', '}', '"'], "").replace(':', " ").replace(',', ", ").replace('_', " ")
     }
 }
 

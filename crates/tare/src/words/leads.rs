@@ -34,8 +34,7 @@ pub fn lead_on(
     machine: &Machine<'_>,
 ) -> Option<(String, Vec<String>)> {
     let known_alone = |word: &str| {
-        let of_table =
-            find_name(word).and_then(|name| name.environments.first()).map(|name| (*name).to_owned());
+        let of_table = find_name(word).and_then(|name| name.environments.first().cloned());
         of_table
             .or_else(|| find_environment(word))
             .or_else(|| (machine.is_own_environment)(word).then(|| word.to_owned()))
@@ -62,15 +61,15 @@ pub fn lead_on(
         }
         return (!lines.is_empty()).then(|| (format!("'{word}' is an environment, which --in names"), lines));
     };
-    if let [_, others @ ..] = name.environments
+    if let [_, others @ ..] = name.environments.as_slice()
         && !others.is_empty()
     {
         lines.push(format!("in its place {}", others.join(", ")));
     }
     lines.extend(name.studies.first().map(|study| show_line(&line.with_loose(&[study]))));
-    lines.extend(name.article.map(|article| format!("tare run --like {article}")));
-    lines.extend(name.lines.iter().map(|line| (*line).to_owned()));
-    lines.extend(name.on_windows.map(|name| format!("on Windows: --in native,{name}")));
+    lines.extend(name.article.iter().map(|article| format!("tare run --like {article}")));
+    lines.extend(name.lines.iter().cloned());
+    lines.extend(name.on_windows.iter().map(|name| format!("on Windows: --in native,{name}")));
     Some((format!("'{word}' is {}", name.about), lines))
 }
 

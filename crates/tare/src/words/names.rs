@@ -1,6 +1,6 @@
 //! The meaning of a word that is a name: an everyday name, an environment, a study or an article.
 
-use tare_lab::environments::everyday::{NAMES, Name};
+use tare_lab::environments::everyday::{EVERYDAY, Name};
 use tare_lab::environments::list_providers;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::study::{SHIPPED, published};
@@ -13,12 +13,12 @@ fn plain(word: &str) -> String {
 /// Finds a word of the table, whatever its case.
 pub fn find_name(word: &str) -> Option<&'static Name> {
     let word = plain(word);
-    NAMES.iter().find(|name| name.words.contains(&word.as_str()))
+    EVERYDAY.names.iter().find(|name| name.words.contains(&word))
 }
 
 /// Lists every word of the table that names an environment.
 pub fn list_names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().flat_map(|name| name.words.iter().copied())
+    EVERYDAY.names.iter().flat_map(|name| name.words.iter().map(String::as_str))
 }
 
 /// Lists the names of environments, in the order of lists.
@@ -32,6 +32,11 @@ pub fn find_environment(word: &str) -> Option<String> {
     let (name, rest) = word.split_at(end);
     let known = list_environments().find(|known| *known == plain(name))?;
     Some(format!("{known}{rest}"))
+}
+
+/// Finds the environment that a word names, or that an everyday name leads to first.
+pub fn find_layer(word: &str) -> Option<String> {
+    find_environment(word).or_else(|| find_name(word)?.environments.first().cloned())
 }
 
 /// Tells whether a word names a shipped study, several of them, or a file of one.
@@ -49,7 +54,7 @@ pub fn is_file_of(word: &str, ending: &str) -> bool {
 /// Lists the shipped articles whose names have a word in them.
 pub fn list_articles(word: &str) -> Vec<&'static str> {
     let all = || published::SHIPPED.iter().map(|(name, _)| *name);
-    let (word, by_tool) = (plain(word), find_name(word).and_then(|name| name.article));
+    let (word, by_tool) = (plain(word), find_name(word).and_then(|name| name.article.as_deref()));
     let begin: Vec<&str> = all().filter(|name| name.starts_with(word.as_str())).collect();
     match word.len() {
         0 | 1 => Vec::new(),
@@ -66,9 +71,9 @@ mod tests {
     #[test]
     fn every_way_on_from_a_name_is_there() {
         let mut seen = std::collections::BTreeSet::new();
-        for name in NAMES {
-            for word in name.words {
-                assert!(seen.insert(*word) && plain(word) == *word, "{word}");
+        for name in &EVERYDAY.names {
+            for word in &name.words {
+                assert!(seen.insert(word) && plain(word) == *word, "{word}");
                 assert!(list_environments().all(|known| known != *word || *word == "wsl"), "{word}");
             }
             for environment in name.environments.iter().filter(|text| !text.contains(['\'', ':'])) {
@@ -76,7 +81,7 @@ mod tests {
             }
             assert!(name.studies.iter().all(|study| is_study(study)), "{:?}", name.studies);
             let article = |id: &str| published::SHIPPED.iter().any(|(shipped, _)| *shipped == id);
-            assert!(name.article.is_none_or(article), "{:?}", name.article);
+            assert!(name.article.as_deref().is_none_or(article), "{:?}", name.article);
         }
     }
 }

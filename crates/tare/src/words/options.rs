@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind as ClapKind};
 use clap::{Command, FromArgMatches};
+use tare_lab::environments::everyday::{EVERYDAY, Habit};
 use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 use tare_report::language::Language;
@@ -13,59 +14,6 @@ use crate::args::Args;
 use crate::args::help::{build_command_line, command_line};
 use crate::command_error::CommandError;
 use crate::ui;
-
-/// Options that have another name here; an empty one is left out, and its value is a word.
-const RENAMED: &[(&[&str], &str)] = &[
-    (&["--env", "--envs", "--environment", "--environments", "-e", "--compare", "--with"], "--in"),
-    (&["--study", "--suite", "--benchmark"], ""),
-    (&["--time", "--duration", "-l", "-t", "--timeout"], "--budget"),
-    (&["--probe", "--probes", "--test", "--tests", "-p"], "--only"),
-    (&["--baseline", "--reference-env", "--reference"], "--against"),
-    (&["--article"], "--like"),
-];
-
-/// Options of other tools, and the next step here.
-const OPTIONS: &[(&[&str], &str)] = &[
-    (
-        &["--export-json"],
-        "--export json=FILE writes a document; 'tare run --export-json FILE -- COMMAND' writes hyperfine's",
-    ),
-    (&["--export-csv"], "--csv prints the table; --export csv=FILE writes it"),
-    (&["--export-markdown"], "--markdown prints the table; --export markdown=FILE writes it"),
-    (
-        &["--cleanup", "-c"],
-        "--conclude COMMAND runs after each run; files that a command writes are discarded with its environment",
-    ),
-    (
-        &["--runs", "-r", "--iterations", "--repeat"],
-        "--rounds N runs exactly N rounds of a session; 'tare run -r N -- COMMAND' runs a command N times",
-    ),
-    (
-        &["--min-runs", "-m", "--max-runs", "-M"],
-        "--rounds N runs exactly N rounds; --budget TIME limits the whole session",
-    ),
-    (
-        &["--warmup", "-w"],
-        "probes warm up automatically; 'tare run -w N -- COMMAND' runs a command N times before timing it",
-    ),
-    (&["--quiet", "-q", "--silent", "-s"], "progress goes to standard error; 2>/dev/null hides it"),
-    (&["--verbose", "-v"], "'tare report --wide' shows every metric, and --facts how environments differ"),
-    (
-        &["--threads", "-j"],
-        "the number of threads is a parameter in a study; 'tare show file.queue' lists a probe's parameters",
-    ),
-    (
-        &["--output", "-o"],
-        "--record FILE names the record, and --export FORMAT=FILE writes another format; 'tare run --output null|pipe' redirects a command's output",
-    ),
-    (
-        &["--color", "--colour", "--no-color"],
-        "set NO_COLOR=1 to turn colours off; they are off unless the output is a terminal",
-    ),
-    (&["--fix", "--repair"], "tare here prints what to change under 'change', and changes nothing itself"),
-    (&["--all"], "tare list environments names all; tare help --all lists all commands"),
-    (&["--format"], "--export FORMAT=FILE writes one; tare list exports names them"),
-];
 
 /// Parses words, or exits with an error that has the line to type.
 pub fn parse_arguments(words: Vec<OsString>) -> Result<Args, CommandError> {
@@ -116,12 +64,12 @@ fn explain_option(error: &Error, words: &[String]) -> Option<LabError> {
         return Some(refused.with_hint(format!("{path} -h shows what it takes")));
     }
     let refused = LabError::usage_error(format!("{path} has no option '{name}'"));
-    let renamed = RENAMED.iter().find(|(names, _)| names.contains(&name)).map(|(_, here)| *here);
+    let renamed = Habit::find_instead(&EVERYDAY.renamed, name);
     if let Some(here) = renamed.filter(|here| here.is_empty() || find_long(command, &here[2..]).is_some()) {
         return Some(refused.with_hint(show_line(&rename(words, name, here))));
     }
-    if let Some((_, instead)) = OPTIONS.iter().find(|(names, _)| names.contains(&name)) {
-        return Some(refused.with_hint(*instead));
+    if let Some(instead) = Habit::find_instead(&EVERYDAY.options, name) {
+        return Some(refused.with_hint(instead));
     }
     let longs: Vec<String> = command
         .get_arguments()

@@ -44,7 +44,8 @@ pub fn read_run(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, L
 fn read_study(line: &Line, loose: &[&str]) -> Result<Option<Reading>, LabError> {
     let [study, others @ ..] = loose else { return Ok(None) };
     if others.is_empty() {
-        let article = find_name(study).and_then(|name| name.article).filter(|_| !line.has_option("--like"));
+        let article =
+            find_name(study).and_then(|name| name.article.as_deref()).filter(|_| !line.has_option("--like"));
         let note = article.map(|article| {
             format!("{study} is a study of the tool's tests; an article with it: tare run --like {article}")
         });

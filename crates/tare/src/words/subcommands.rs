@@ -1,6 +1,7 @@
 //! Words of the subcommands beside `run`, and words that name none.
 
 use tare_data::session::specification::NATIVE;
+use tare_lab::environments::everyday::{EVERYDAY, Habit};
 use tare_lab::environments::ladders::LADDERS;
 use tare_lab::error::LabError;
 use tare_lab::find_nearest;
@@ -9,42 +10,12 @@ use tare_report::exports::EXPORTS;
 
 use super::leads::{lead_on, read_commands, refuse_name};
 use super::line::{Line, show_line};
-use super::names::{find_environment, find_name, is_file_of, is_study, list_environments};
+use super::names::{find_environment, find_layer, find_name, is_file_of, is_study, list_environments};
 use super::reading::{Machine, Reading};
 use crate::args::help::command_line;
 
 /// The tools whose output is read.
 const TOOLS: &str = "netperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine";
-
-/// Commands of other tools, and the next step here.
-const COMMANDS: &[(&[&str], &str)] = &[
-    (
-        &["bench", "benchmark", "measure", "start", "time"],
-        "tare run measures; your own command: tare run -- COMMAND",
-    ),
-    (&["why", "trace", "profile"], "tare explain --in NAME -- COMMAND says where the extra time goes"),
-    (&["diff", "cmp"], "tare compare OLD --to NEW compares records; tare run --in A,B compares environments"),
-    (&["pool", "join", "merge"], "tare compare --together RECORDS combines records"),
-    (
-        &["price", "cost", "costs"],
-        "tare run --in NAME measures it; tare explain --prices --in NAME has the price of each kind of work",
-    ),
-    (&["predict", "forecast"], "tare explain --forecast --in NAME -- COMMAND forecasts its time"),
-    (&["sql", "query"], "tare fleet report writes tables below FOLDER/store, which DuckDB reads"),
-    (
-        &["completions", "completion", "man", "licences", "licenses", "license"],
-        "tare self prints completions, manual pages and licences",
-    ),
-    (&["init"], "nothing has to be set up: tare check; for a guest's kernel: tare environment prepare qemu"),
-    (&["install", "setup", "prepare"], "tare environment prepare NAME sets up an environment"),
-    (&["view", "open", "print", "html", "show-report"], "tare report RECORD shows a session again"),
-    (&["probes", "environments", "studies", "articles", "envs"], "tare list lists them"),
-    (&["info", "describe"], "tare show NAME describes a probe, environment, study or article"),
-    (&["doctor", "status", "test"], "tare check shows which environments are ready"),
-    (&["where", "whoami", "detect", "am-i"], "tare here names the layers around this shell"),
-    (&["resume", "continue"], "tare run --resume RECORD continues a session"),
-    (&["cleanup", "rm", "remove", "prune"], "tare clean removes what a killed session left behind"),
-];
 
 /// Refuses a word that names no subcommand, with the line that does what was probably meant.
 pub fn refuse_command(word: &str, others: &[String], machine: &Machine<'_>) -> LabError {
@@ -68,8 +39,8 @@ pub fn refuse_command(word: &str, others: &[String], machine: &Machine<'_>) -> L
         let line = format!("tare report --export {format} FILE; the formats are {}", names.join(", "));
         return error.with_hint(line);
     }
-    if let Some((_, instead)) = COMMANDS.iter().find(|(words, _)| words.contains(&word)) {
-        return error.with_hint(*instead);
+    if let Some(instead) = Habit::find_instead(&EVERYDAY.commands, word) {
+        return error.with_hint(instead);
     }
     if word.starts_with('-') {
         return error
@@ -168,12 +139,7 @@ fn check_compare(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<(
     if line.has_option("--to") || line.has_option("--together") {
         return Ok(());
     }
-    let environments: Vec<String> = loose
-        .iter()
-        .filter_map(|word| {
-            find_environment(word).or_else(|| Some((*find_name(word)?.environments.first()?).to_owned()))
-        })
-        .collect();
+    let environments: Vec<String> = loose.iter().filter_map(|word| find_layer(word)).collect();
     if !loose.is_empty() && environments.len() == loose.len() {
         let mut names = environments;
         names.retain(|name| name != NATIVE);
@@ -205,13 +171,12 @@ fn read_show(line: &Line, word: &str) -> Option<Reading> {
         return None;
     }
     let name = find_name(word)?;
-    let shown = name.environments.first().or(name.studies.first())?.split(':').next()?;
+    let shown = name.environments.first().or(name.studies.first())?.as_str().split(':').next()?;
     let also: Vec<String> = name
         .environments
         .iter()
         .skip(1)
-        .copied()
-        .chain(name.on_windows)
+        .chain(&name.on_windows)
         .map(|name| show_line(&["show", name.split([':', '?']).next().unwrap_or_default()]))
         .collect();
     let also = if also.is_empty() { String::new() } else { format!("; also {}", also.join(", ")) };
@@ -222,8 +187,7 @@ fn read_show(line: &Line, word: &str) -> Option<Reading> {
 /// Refuses words of `tare here`, which runs a command in place, and only one that follows `--`.
 fn refuse_here(line: &Line, word: &str, machine: &Machine<'_>) -> LabError {
     let error = LabError::usage_error(format!("tare here takes no word '{word}'"));
-    let known = find_environment(word)
-        .or_else(|| find_name(word)?.environments.first().map(|name| (*name).to_owned()));
+    let known = find_layer(word);
     match known {
         Some(name) => error.with_cause(format!("'{word}' is an environment")).with_hint(format!(
             "tare here --fail-if in:{name} tells whether this is one; tare run --in native,{name} measures one"
@@ -272,8 +236,7 @@ fn read_command_of(
 fn refuse_ladder(word: &str) -> LabError {
     let names: Vec<&str> = LADDERS.iter().map(|ladder| ladder.name).collect();
     let error = LabError::usage_error(format!("unknown ladder '{word}'"));
-    let known = find_environment(word)
-        .or_else(|| find_name(word)?.environments.first().map(|name| (*name).to_owned()));
+    let known = find_layer(word);
     match (known, find_nearest(word, names.iter().copied())) {
         (Some(_), _) => error
             .with_cause(

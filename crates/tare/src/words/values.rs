@@ -36,17 +36,17 @@ pub fn check_environments(line: &Line, machine: &Machine<'_>) -> Result<(), LabE
     let instead = |new: &str| show_line(&line.with_value_of_in(text, new));
     if let Some(known) = find_name(text) {
         let mut all: Vec<String> = known.environments.iter().take(1).map(|name| instead(name)).collect();
-        let others = known.environments.iter().skip(1).copied().chain(known.on_windows);
+        let others = known.environments.iter().skip(1).chain(&known.on_windows).map(String::as_str);
         let others: Vec<&str> = others.collect();
         if !others.is_empty() {
             all.push(format!("in its place {}", others.join(", ")));
         }
-        if let Some(windows) = known.on_windows {
+        if let Some(windows) = &known.on_windows {
             let last = all.len() - 1;
             all[last] = all[last].replace(windows, &format!("{windows} on Windows"));
         }
         all.extend(known.studies.iter().take(1).map(|study| format!("tare run {study}")));
-        all.extend(known.lines.iter().map(|line| (*line).to_owned()));
+        all.extend(known.lines.iter().cloned());
         return Err(error.with_cause(format!("'{text}' is {}", known.about)).with_hint(all.join("; ")));
     }
     if let Some(exact) = find_environment(text) {
