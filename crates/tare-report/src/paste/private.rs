@@ -12,7 +12,7 @@ const BEGINNINGS: [&str; 8] = ["ghp_", "gho_", "github_pat_", "glpat-", "sk-", "
 /// Letters and digits from which a word that has many of both is random.
 const RANDOM: usize = 20;
 const LEAST_OF_EACH: usize = 4;
-/// Letters from which a name is no part of another word by chance.
+/// Letters from which a name is not part of another word by chance.
 const LONG: usize = 5;
 /// Accounts that everybody has.
 const EVERYBODYS: [&str; 4] = ["root", "user", "nobody", "localhost"];

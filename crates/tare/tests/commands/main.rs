@@ -14,8 +14,6 @@ mod honesty;
 mod hostile;
 mod importing;
 mod own_commands;
-#[cfg(unix)]
-mod pasting;
 mod peers;
 mod places;
 #[cfg(unix)]

@@ -16,6 +16,8 @@ mod gates;
 mod languages;
 mod manual;
 mod packages;
+#[cfg(unix)]
+mod pasting;
 #[path = "../commands/program.rs"]
 #[allow(dead_code)]
 mod program;
