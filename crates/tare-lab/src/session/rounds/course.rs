@@ -122,7 +122,7 @@ impl Course {
         if self.open.is_over(plan) {
             return None;
         }
-        let pass = self.list_pass(now_ns);
+        let (pass, is_first) = self.list_pass(now_ns);
         let due = |case: usize| {
             let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
             (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s[case].sqrt())
@@ -133,20 +133,24 @@ impl Course {
         let watched = self.list_due(now_ns).first().map(|cell| cell.case);
         let furthest = |cases: &[usize]| cases.iter().copied().min_by(|a, b| due(*a).total_cmp(&due(*b)));
         let unseen = || furthest(&self.list_unseen(&pass));
-        watched.or_else(unseen).or_else(|| self.find_soonest(&pass, now_ns)).or_else(|| furthest(&pass))
+        let soonest = || if is_first { None } else { self.find_soonest(&pass, now_ns) };
+        watched.or_else(unseen).or_else(soonest).or_else(|| furthest(&pass))
     }
 
-    /// Lists the open cases among which the next one is. As long as a quick one lacks rounds of the first pass, they are those that lack
-    /// some; not those that wait for a disk, for whoever else uses it decides how long they take. Without a limit of time, and in the
-    /// second half of it, they are all.
-    fn list_pass(&self, now_ns: u64) -> Vec<usize> {
+    /// Lists the open cases among which the next one is, and tells whether they are those of the first pass. As long as a quick one lacks
+    /// rounds of it, they are all that lack some; not those that wait for a disk, for whoever else uses it decides how long they take.
+    /// There is none without a limit of time, nor in the second half of a time that is too short for it.
+    fn list_pass(&self, now_ns: u64) -> (Vec<usize>, bool) {
         let open: Vec<usize> = (0..self.rounds.len()).filter(|case| self.has_rounds(*case)).collect();
         let waits = |case: usize| self.session.plan.cases[case].declared.waits_for_disk();
         let is_first = |case: &usize| self.rounds[*case] < FIRST_PASS && !waits(*case);
         let first: Vec<usize> = open.iter().copied().filter(is_first).collect();
-        let is_on =
-            self.until_ns.is_some() && !self.is_late(now_ns) && first.iter().any(|case| self.is_quick(*case));
-        if is_on { first } else { open }
+        let rest_s = |case: &usize| f64::from(FIRST_PASS - self.rounds[*case]) * self.round_s[*case];
+        let quick = first.iter().filter(|case| self.is_quick(**case));
+        let rest_s = quick.map(rest_s).sum::<f64>() * self.estimate_pace(now_ns);
+        let has_time = |left_s: f64| !self.is_late(now_ns) || rest_s <= left_s;
+        let is_on = rest_s > 0.0 && self.left_s(now_ns).is_some_and(has_time);
+        (if is_on { first } else { open }, is_on)
     }
 
     /// Tells whether half of the time is over.
@@ -268,7 +272,7 @@ impl Course {
     pub fn has_had_all(&self, target: usize, now_ns: u64) -> bool {
         let is_open =
             |case: &usize| self.open.is_open_in(&self.session.plan, CellIndex { case: *case, target });
-        let pass = self.list_pass(now_ns).into_iter();
+        let pass = self.list_pass(now_ns).0.into_iter();
         pass.filter(is_open).all(|case| self.targets[target].cases.contains(&case))
     }
 
