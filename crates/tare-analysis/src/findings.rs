@@ -12,6 +12,7 @@ use tare_data::warning::Warning;
 use self::answer::largest_bound;
 use self::sameness::FEWEST_FOR_SAME;
 use crate::article_table::Table;
+use crate::outcome::CommandOutcome;
 use crate::quantity::Quantity;
 
 pub mod answer;
@@ -42,6 +43,8 @@ pub struct Findings {
     pub rows: Vec<Row>,
     /// Costs of work that lasts, by kind of work and environment; empty where no stretches were measured.
     pub lasting: Vec<LastingCost>,
+    /// Outcomes of commands, by command and environment.
+    pub outcomes: Vec<CommandOutcome>,
     pub certificate: Certificate,
     /// Warnings of an environment as a whole (environment name) or of the session (None).
     pub warnings: Vec<(Option<String>, Warning)>,
@@ -52,12 +55,26 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Tells whether nothing is compared where runs of a command failed: too few ended alike.
+    /// Tells whether the outcomes of a command are an answer by themselves, although no times are compared: a side is told apart.
+    pub fn tells_sides_apart(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.word.is_difference())
+    }
+
+    /// Finds the outcome of a command in an environment.
+    pub fn find_outcome(&self, case: &str, target: &str) -> Option<&CommandOutcome> {
+        self.outcomes.iter().find(|outcome| outcome.case == case && outcome.target == target)
+    }
+
+    /// Tells whether nothing is compared where runs of a command failed: too few ended alike, and no side is told apart.
     pub fn lacks_good_runs(&self) -> bool {
-        let failed = self.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RunsEnded { .. }));
+        let failed = self.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RunsEnded { .. }))
+            || self.outcomes.iter().any(|outcome| outcome.end.is_some());
         let judged = self.rows.iter().filter(|row| row.headline && Row::is_judged(&row.probe));
         let mut cells = judged.flat_map(|row| &row.cells).peekable();
-        failed && cells.peek().is_some() && cells.all(|cell| matches!(cell, Cell::Missing(_)))
+        failed
+            && !self.tells_sides_apart()
+            && cells.peek().is_some()
+            && cells.all(|cell| matches!(cell, Cell::Missing(_)))
     }
 }
 

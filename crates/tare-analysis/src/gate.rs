@@ -7,6 +7,7 @@ use tare_data::names::matches_pattern;
 use tare_data::session::specification::Specification;
 
 use crate::findings::{self, Answer, Cell, Findings, Interval, Position, Reach, Row};
+use crate::outcome::{CommandOutcome, Word};
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +18,15 @@ pub enum Kind {
     Undecided,
     /// A cell has no comparison.
     Missing,
+    /// A command does not do in an environment what it does in the baseline.
+    Differs,
     /// A cell is slower than it was in an older record.
     Regressed,
 }
 
 impl Kind {
     /// Kinds of conditions on one record, and on two.
-    const OF_ONE: [Kind; 3] = [Kind::Slower, Kind::Undecided, Kind::Missing];
+    const OF_ONE: [Kind; 4] = [Kind::Slower, Kind::Undecided, Kind::Missing, Kind::Differs];
     const OF_TWO: [Kind; 3] = [Kind::Regressed, Kind::Undecided, Kind::Missing];
 
     /// Gives the word of the grammar.
@@ -32,6 +35,7 @@ impl Kind {
             Kind::Slower => "slower",
             Kind::Undecided => "undecided",
             Kind::Missing => "missing",
+            Kind::Differs => "differs",
             Kind::Regressed => "regressed",
         }
     }
@@ -118,7 +122,7 @@ impl Condition {
         if selector == Some("") {
             return Err(format!("an environment follows '{word}:', e.g. {word}:gvisor"));
         }
-        if beyond.is_some() && matches!(kind, Kind::Undecided | Kind::Missing) {
+        if beyond.is_some() && matches!(kind, Kind::Undecided | Kind::Missing | Kind::Differs) {
             return Err(format!("'{word}' has no ratio"));
         }
         Ok(Condition { kind, selector: Selector(selector.map(str::to_owned)), beyond })
@@ -167,7 +171,10 @@ pub enum Ruling {
 
 impl Condition {
     /// Answers for a cell of one record, by what is shown of it.
-    fn answer(&self, cell: &Cell) -> Ruling {
+    fn answer(&self, cell: &Cell, outcome: Option<&CommandOutcome>) -> Ruling {
+        if self.kind == Kind::Differs {
+            return outcome.map_or(Ruling::Missing, |outcome| rule_on_outcome(outcome.word));
+        }
         let Cell::Compared(comparison) = cell else {
             return if self.kind == Kind::Missing { Ruling::Trips } else { Ruling::Missing };
         };
@@ -180,7 +187,7 @@ impl Condition {
                 Ruling::Trips | Ruling::Passes | Ruling::Missing => Ruling::Passes,
             },
             // A condition on two records has no answer in one.
-            (Kind::Regressed, _) => Ruling::Missing,
+            (Kind::Regressed | Kind::Differs, _) => Ruling::Missing,
         }
     }
 }
@@ -210,6 +217,15 @@ pub(crate) fn rule_on_slower(answer: Answer) -> Ruling {
         findings::Kind::Faster | findings::Kind::Same => Ruling::Passes,
         findings::Kind::AtMost | findings::Kind::NotSure => Ruling::Undecided,
         findings::Kind::None => Ruling::Missing,
+    }
+}
+
+/// Rules on "differs": only what is shown to be alike passes.
+fn rule_on_outcome(word: Word) -> Ruling {
+    match word {
+        Word::Differs | Word::FailsOnly | Word::MoreOften => Ruling::Trips,
+        Word::Same | Word::FailsEverywhere => Ruling::Passes,
+        Word::NowAndThen | Word::TooFew => Ruling::Undecided,
     }
 }
 
@@ -306,9 +322,10 @@ pub fn judge_findings(findings: &Findings, targets: &[TargetNames<'_>], conditio
         findings.rows.iter().enumerate().filter(|(_, row)| row.headline && Row::is_judged(&row.probe))
     {
         for (target, (cell, names)) in row.cells.iter().zip(targets).enumerate() {
+            let outcome = findings.find_outcome(&row.case, names.name);
             let chooses =
                 |selector: &Selector| selector.matches_cell(names, &[&row.case, &row.probe, &row.label]);
-            judging.judge_cell((at, target), chooses, |condition| condition.answer(cell));
+            judging.judge_cell((at, target), chooses, |condition| condition.answer(cell, outcome));
         }
     }
     judging.into_outcome()

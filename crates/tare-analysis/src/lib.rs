@@ -21,6 +21,7 @@ pub mod gate;
 pub mod here;
 pub mod imported;
 pub mod order;
+pub mod outcome;
 pub mod pooled;
 pub mod published;
 mod quantity;

@@ -15,6 +15,7 @@ use crate::encoding::clip_text;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::session::Interference;
+use crate::session::outcome::Said;
 
 /// Version of the agent protocol; an agent of another is refused.
 pub const PROTOCOL: u32 = 2;
@@ -53,6 +54,8 @@ pub enum Frame {
     Begun { trial: u64, nonce: u64, clock_ns: u64 },
     /// Batch of a trial.
     Batch { trial: u64, batch: Batch },
+    /// Output and files of the only run of a trial that keeps them.
+    Said { trial: u64, said: Said },
     /// Last frame of a trial that went well.
     Done { trial: u64, interference: Interference, clock_ns: u64 },
     /// Last frame of a trial that did not.

@@ -107,6 +107,8 @@ pub enum Amount {
     Operations { batch: u64, batches: u32 },
     /// Batches of `batch` operations until the time is up, as tools do that run for 60 s.
     Duration { batch: u64, seconds: f64 },
+    /// One run of a command that is not timed, and whose output and files are kept.
+    Outcome,
 }
 
 fn is_zero<T: Default + PartialEq>(value: &T) -> bool {

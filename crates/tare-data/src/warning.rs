@@ -59,10 +59,10 @@ pub enum Warning {
     SessionsAtOnce { others: u64 },
     /// The session was resumed after the machine had been restarted.
     SeveralBoots { boots: usize },
-    /// Runs of a command, timed or to warm up, ended otherwise than a run that did its work.
-    RunsEnded { command: String, end: RunEnd, warms_up: bool, count: u32, runs: u32 },
+    /// Timed runs of a command ended otherwise than a run that did its work.
+    RunsEnded { command: String, end: RunEnd, count: u32, runs: u32 },
     /// Pairs of runs that did not end alike are left out.
-    RunsLeftOut { end: RunEnd, warms_up: bool, here: u32, runs: u32, of_baseline: u32, baseline_runs: u32 },
+    RunsLeftOut { end: RunEnd, here: u32, runs: u32, of_baseline: u32, baseline_runs: u32 },
     /// A limit of processor time stopped the environment in this share of its periods; work that lasts takes about this many times as
     /// long, where that is known, with an interval where it was measured. The baseline does not have the limit.
     Throttled { share: f64, factor: Option<f64>, interval: Option<[f64; 2]> },

@@ -11,6 +11,7 @@ use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::imported::Imported;
 use tare_data::session::lasting::Stretch;
 use tare_data::session::limits::LimitCounts;
+use tare_data::session::outcome::OutcomeRun;
 use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
 use tare_data::warning::Warning;
 
@@ -40,6 +41,7 @@ pub(crate) struct Assembly {
     pub(crate) repeated: Vec<RepeatedRound>,
     limits: Vec<LimitCounts>,
     stretches: Vec<Stretch>,
+    outcomes: Vec<OutcomeRun>,
     pub(crate) ending: Option<Ending>,
     pub(crate) imported: Vec<Imported>,
     pub(crate) room: Room,
@@ -149,6 +151,7 @@ impl Assembly {
             Entry::Repeated(repeated) => self.repeated.push(repeated),
             Entry::Limits(counts) => self.limits.push(counts),
             Entry::Stretch(stretch) => self.stretches.push(stretch),
+            Entry::Outcome(outcome) => self.outcomes.push(outcome),
             Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { boot, .. } => {
                 self.ending = None;
@@ -291,6 +294,7 @@ impl Assembly {
             repeated: self.repeated,
             limits: self.limits,
             stretches: self.stretches,
+            outcomes: self.outcomes,
             ending: self.ending.unwrap_or(Ending::BrokenOff),
             warnings,
         })

@@ -8,6 +8,7 @@ use tare_data::frame::{LONGEST_FRAME, LONGEST_NOTE, MOST_NOTES};
 use tare_data::imported::Imported;
 use tare_data::session::lasting::Stretch;
 use tare_data::session::limits::LimitCounts;
+use tare_data::session::outcome::OutcomeRun;
 use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts, Trial};
 
 use crate::moments;
@@ -52,6 +53,8 @@ pub enum Entry {
     Limits(LimitCounts),
     /// A stretch of work that lasts, of an environment while all others were left.
     Stretch(Stretch),
+    /// The outcome of a command's first run in a start in which nothing is timed.
+    Outcome(OutcomeRun),
     /// The contents of another tool's file; only in a record without a session.
     Imported(Imported),
     /// The session was taken up again.

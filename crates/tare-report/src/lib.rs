@@ -24,6 +24,7 @@ pub mod language;
 pub mod markdown;
 mod notes;
 pub mod number;
+mod outcomes;
 pub mod paste;
 pub mod progress;
 pub mod published;

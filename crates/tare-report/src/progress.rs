@@ -47,6 +47,11 @@ pub fn lasting_line(target: &str, language: Language) -> String {
     say!(language, "work that lasts in {environment}", environment = target)
 }
 
+/// Formats the line for a run whose outcome is compared.
+pub fn outcome_line(target: &str, language: Language) -> String {
+    say!(language, "outcome in {environment}", environment = target)
+}
+
 /// Formats the line for a terminal, at most `width` columns: if it is narrow, the least important parts are
 /// left out first.
 pub fn terminal_line(state: &State, width: usize) -> String {

@@ -207,6 +207,7 @@ pub fn make_findings(targets: usize) -> Findings {
         subjects: TARGETS[..targets].iter().map(|(name, _)| (*name).into()).collect(),
         rows,
         lasting: Vec::new(),
+        outcomes: Vec::new(),
         certificate: Certificate {
             planted: None,
             control_cells: 7,

@@ -7,6 +7,7 @@ use tare_data::session::lasting::LastingWork;
 use crate::answers::signs;
 use crate::calls::describe_calls;
 use crate::language::{Language, say};
+use crate::outcomes::describe_outcomes;
 use crate::text::clean_text;
 use crate::{view, words};
 
@@ -94,7 +95,13 @@ fn close_sentence(clauses: &[String], language: Language) -> String {
 
 fn summarise(findings: &Findings, language: Language, most: usize) -> Vec<(String, String)> {
     let of_subject = |(at, name): (usize, &String)| {
-        let mut all: Vec<String> = describe_calls(findings, at, language).into_iter().collect();
+        let mut all = describe_outcomes(findings, at, language);
+        all.extend(describe_calls(findings, at, language));
+        let rows = view::select_judged_rows(findings);
+        let mut cells = rows.iter().filter_map(|row| row.cells.get(at));
+        if !all.is_empty() && cells.all(|cell| matches!(cell, Cell::Missing(_))) {
+            return (clean_text(name), language.join_sentences(&all));
+        }
         let others = sentences(&list_clauses(findings, at, language), all.is_empty(), language);
         all.extend(others.into_iter().take(most));
         (clean_text(name), language.join_sentences(&all))

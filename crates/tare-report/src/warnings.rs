@@ -63,11 +63,11 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::SeveralBoots { boots } => {
             say!(language, "its rounds ran in {boots} boots of the machine", boots = boots)
         }
-        Warning::RunsEnded { command, end, warms_up, count, runs } => {
-            failed_runs(command, *end, *count, &count_runs(*warms_up, *runs, language), language)
+        Warning::RunsEnded { command, end, count, runs } => {
+            failed_runs(command, *end, *count, &count_runs(*runs, language), language)
         }
-        Warning::RunsLeftOut { end, warms_up, here, runs, of_baseline, baseline_runs } => {
-            let runs = count_runs(*warms_up, *runs, language);
+        Warning::RunsLeftOut { end, here, runs, of_baseline, baseline_runs } => {
+            let runs = count_runs(*runs, language);
             runs_left_out(*end, (*here, &runs), [*of_baseline, *baseline_runs], language)
         }
         Warning::Throttled { share, factor, interval } => {
@@ -166,11 +166,8 @@ fn canary(ratio: f64, language: Language) -> String {
     )
 }
 
-fn count_runs(warms_up: bool, runs: u32, language: Language) -> String {
-    match warms_up {
-        true => language.counted(runs as usize, "warm-up", "warm-ups"),
-        false => language.counted(runs as usize, "run", "runs"),
-    }
+fn count_runs(runs: u32, language: Language) -> String {
+    language.counted(runs as usize, "run", "runs")
 }
 
 fn failed_runs(command: &str, end: RunEnd, count: u32, runs: &str, language: Language) -> String {
@@ -202,10 +199,11 @@ fn runs_left_out(
     )
 }
 
-fn describe_end(end: RunEnd, language: Language) -> String {
+pub(crate) fn describe_end(end: RunEnd, language: Language) -> String {
     match end {
         RunEnd::ExitCode(code) => say!(language, "exit code {code}", code = code),
         RunEnd::Signal(signal) => say!(language, "signal {signal}", signal = signal),
+        RunEnd::TimedOut => language.word("a time-out").to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod lasting;
+mod outcomes;
 mod paired;
 mod plan;
 mod record;
@@ -12,6 +13,7 @@ mod three_sides;
 mod trials;
 
 pub use lasting::{Lasting, make_lasting, run_lasting};
+pub use outcomes::{Command, make_outcomes};
 pub use paired::{Cost, Work, run_paired};
 pub use plan::{
     MARGIN, change_sides, make_case, make_header, make_metric, make_plan, make_session, make_sides,

@@ -23,6 +23,7 @@ pub fn list_entries(session: &Session) -> Vec<Entry> {
     entries.extend(session.repeated.iter().cloned().map(Entry::Repeated));
     entries.extend(session.limits.iter().cloned().map(Entry::Limits));
     entries.extend(session.stretches.iter().cloned().map(Entry::Stretch));
+    entries.extend(session.outcomes.iter().cloned().map(Entry::Outcome));
     let at = "2026-01-31T12:01:00+01:00".into();
     entries.push(Entry::Ended { ending: session.ending, at, others: 0 });
     entries

@@ -10,7 +10,7 @@ use tare_lab::add_nearest_hint;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::study::Study;
-use tare_lab::study::user_command::UserCommand;
+use tare_lab::study::user_command::{BY_BASELINE, UserCommand};
 
 use crate::args::Commands;
 use crate::platform::RUNS_COMMANDS;
@@ -25,8 +25,6 @@ const MOST_NAMED: usize = 3;
 const LONGEST_NAME: usize = 18;
 /// Characters that mean something to a shell outside of quotes.
 const SHELLS: &str = "|&;<>()$`*?[]{}~#\n";
-/// Longest time of a run unless another is given: builds take minutes.
-const TIMEOUT: &str = "300s";
 
 /// A value in place of `{NAME}`.
 type Values = Vec<(String, String)>;
@@ -109,7 +107,7 @@ fn make_command(
         discard_output: given.discards_output(),
         ignore_failure: given.ignore_failure,
         environment: variables(),
-        timeout: given.timeout.clone().unwrap_or_else(|| TIMEOUT.to_owned()),
+        timeout: given.timeout.clone().unwrap_or_else(|| BY_BASELINE.to_owned()),
         ..UserCommand::default()
     })
 }

@@ -1,6 +1,7 @@
 //! The exit code of a session that was measured.
 
 use tare_analysis::findings::{Cell, Findings, Missing};
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Ending, Session};
 
 use crate::exit::Exit;
@@ -16,18 +17,25 @@ pub fn exit_of_session(session: &Session, findings: &Findings) -> Exit {
     let has_fixed_rounds = session.plan.budget_s.is_none() && !session.plan.until_decided;
     let if_so = |applies: bool, exit: Exit| if applies { exit } else { Exit::Done };
     by_ending
-        .min(if_so(all_failed(findings), Exit::Environment))
+        .min(if_so(!findings.tells_sides_apart() && all_failed(findings), Exit::Environment))
         .min(if_so(findings.lacks_good_runs(), Exit::Undecided))
-        .min(if_so(!has_fixed_rounds && decides_nothing(findings), Exit::Undecided))
+        .min(if_so(
+            !has_fixed_rounds && !findings.tells_sides_apart() && decides_nothing(findings),
+            Exit::Undecided,
+        ))
 }
 
 /// Checks if nothing could be measured in the baseline, or nothing in any other environment.
 fn all_failed(findings: &Findings) -> bool {
     let rows = || findings.rows.iter().filter(|row| row.headline);
-    let has_failed = |cell: &Cell| matches!(cell, Cell::Missing(Missing::Failed(_)));
+    let is_own = |failure: &Failure| failure.kind != FailureKind::NotComparable;
+    let has_failed = |cell: &Cell| matches!(cell, Cell::Missing(Missing::Failed(failure)) if is_own(failure));
     let mut cells = rows().flat_map(|row| &row.cells).peekable();
     let every_other = cells.peek().is_some() && cells.all(has_failed);
-    every_other || (rows().next().is_some() && rows().all(|row| row.baseline.is_none()))
+    every_other
+        || (findings.outcomes.is_empty()
+            && rows().next().is_some()
+            && rows().all(|row| row.baseline.is_none()))
 }
 
 /// Checks if there were comparisons to decide, and none is decided.
@@ -42,7 +50,6 @@ mod tests {
     use tare_analysis::Options;
     use tare_analysis::findings::Row;
     use tare_data::batch::RunEnd;
-    use tare_data::failure::{Failure, FailureKind};
     use tare_data::warning::Warning;
 
     use std::path::Path;
@@ -94,8 +101,7 @@ mod tests {
             *cell = Cell::Missing(Missing::NotComparable { reason: reason.clone(), level });
         }
         assert_eq!(exit_of_session(&session, &findings), Exit::Done, "what misleads is not compared");
-        let ended =
-            |end| Warning::RunsEnded { command: "x".into(), end, warms_up: false, count: 5, runs: 14 };
+        let ended = |end| Warning::RunsEnded { command: "x".into(), end, count: 5, runs: 14 };
         findings.warnings.push((None, ended(RunEnd::ExitCode(3))));
         assert_eq!(exit_of_session(&session, &findings), Exit::Undecided);
     }

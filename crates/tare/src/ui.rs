@@ -140,6 +140,10 @@ impl Observer for Progress {
                 let text = progress::lasting_line(target, self.language);
                 self.draw(|_| text.clone(), || text.clone());
             }
+            Event::Outcome { target } => {
+                let text = progress::outcome_line(target, self.language);
+                self.draw(|_| text.clone(), || text.clone());
+            }
             Event::Planned { .. } => self.drawn = None,
             Event::RoundDone(_) => {}
             Event::Trial(standing) => {

@@ -348,7 +348,7 @@ impl ChangedCell {
             }),
             (Kind::Regressed, None) => ruling,
             // It is about one record only; two say nothing of it.
-            (Kind::Slower, _) => Ruling::Missing,
+            (Kind::Slower | Kind::Differs, _) => Ruling::Missing,
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn compare_sizes(conditions: &[Condition], place: &Place<'_, '_>) -> 
                 Amount::Operations { batch, batches } => batch.saturating_mul(u64::from(batches)),
                 // A duration that the user asks for is as long as the article's tool ran.
                 Amount::Duration { .. } => u64::MAX,
-                Amount::Calibrate => 0,
+                Amount::Calibrate | Amount::Outcome => 0,
             };
             if here < u64::MAX {
                 sizes.compare(OPERATIONS, &here.to_string(), &there.to_string(), here >= there);

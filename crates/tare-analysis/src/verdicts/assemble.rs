@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use tare_data::encoding::clip_text;
-use tare_data::failure::{BROKE_OFF, FailureKind};
+use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session, Trial};
 use tare_data::warning::Warning;
 
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
+use crate::outcome::{Word, compare_outcomes};
 use crate::statistics::binomial::at_least;
 use crate::statistics::level::ALPHA;
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
@@ -32,7 +33,28 @@ const LONGEST_SHOWN: usize = 200;
 pub fn compute_findings(session: &Session, options: &Options) -> Findings {
     let mut findings = of_rows(session, options, |_, _| {});
     add_lasting_work(&mut findings, session, options.margin);
+    add_outcomes(&mut findings, session);
     findings
+}
+
+/// Adds the outcomes of commands, and that no pair of runs ended alike where their times were not measured for that.
+fn add_outcomes(findings: &mut Findings, session: &Session) {
+    findings.outcomes = compare_outcomes(session);
+    for outcome in &findings.outcomes {
+        let fails = matches!(outcome.word, Word::FailsOnly | Word::FailsEverywhere);
+        let Some(at) = findings.subjects.iter().position(|name| *name == outcome.target).filter(|_| fails)
+        else {
+            continue;
+        };
+        for row in findings.rows.iter_mut().filter(|row| row.case == outcome.case) {
+            if let Some(cell @ Cell::Missing(Missing::NotReached | Missing::Failed(_))) =
+                row.cells.get_mut(at)
+            {
+                let reason = "no pair of runs ended alike and well";
+                *cell = Cell::Missing(Missing::Failed(Failure::new(FailureKind::NotComparable, reason)));
+            }
+        }
+    }
 }
 
 /// Compares each environment with the one that it was built upon: the findings of a session whose environments are built up
@@ -95,6 +117,7 @@ fn of_rows(
         subjects,
         rows,
         lasting: Vec::new(),
+        outcomes: Vec::new(),
         certificate,
         warnings,
         ending: session.ending,

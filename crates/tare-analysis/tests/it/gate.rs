@@ -95,6 +95,7 @@ fn findings() -> Findings {
             },
         ],
         lasting: vec![],
+        outcomes: vec![],
         certificate: Certificate {
             planted: None,
             control_cells: 0,

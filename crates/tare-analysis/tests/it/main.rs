@@ -11,6 +11,7 @@ mod gate;
 mod golden;
 mod hostile;
 mod missing;
+mod outcomes;
 mod published;
 mod reading;
 mod selftest;

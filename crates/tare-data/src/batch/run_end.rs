@@ -11,6 +11,10 @@ pub const ENDED: &str = "ended";
 
 /// Added to the number of a signal by shells, and by tools that know exit codes alone.
 const SIGNALLED: i32 = 128;
+/// Gauge of a run that was ended because it took too long: no signal has this number.
+const OVERDUE: i32 = -1000;
+/// Exit code by which timeout(1) reports such a run.
+const OVERDUE_CODE: i32 = 124;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,6 +22,8 @@ const SIGNALLED: i32 = 128;
 pub enum RunEnd {
     ExitCode(i32),
     Signal(i32),
+    /// It took longer than it may, and was ended.
+    TimedOut,
 }
 
 impl RunEnd {
@@ -26,6 +32,7 @@ impl RunEnd {
         f64::from(match self {
             RunEnd::ExitCode(code) => code,
             RunEnd::Signal(signal) => -signal,
+            RunEnd::TimedOut => OVERDUE,
         })
     }
 
@@ -36,7 +43,11 @@ impl RunEnd {
             return None;
         }
         let number = value as i32;
-        Some(if number < 0 { RunEnd::Signal(-number) } else { RunEnd::ExitCode(number) })
+        Some(match number {
+            OVERDUE => RunEnd::TimedOut,
+            0.. => RunEnd::ExitCode(number),
+            _ => RunEnd::Signal(-number),
+        })
     }
 
     /// Returns the exit code by which a shell reports it.
@@ -44,6 +55,7 @@ impl RunEnd {
         match self {
             RunEnd::ExitCode(code) => code,
             RunEnd::Signal(signal) => signal.saturating_add(SIGNALLED),
+            RunEnd::TimedOut => OVERDUE_CODE,
         }
     }
 }
@@ -53,6 +65,7 @@ impl fmt::Display for RunEnd {
         match self {
             RunEnd::ExitCode(code) => write!(f, "exit code {code}"),
             RunEnd::Signal(signal) => write!(f, "signal {signal}"),
+            RunEnd::TimedOut => f.write_str("a time-out"),
         }
     }
 }
@@ -68,7 +81,7 @@ mod tests {
             let sample = Sample::Gauge { value };
             RunEnd::from_batch(&Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample })
         };
-        for end in [RunEnd::ExitCode(0), RunEnd::ExitCode(255), RunEnd::Signal(9)] {
+        for end in [RunEnd::ExitCode(0), RunEnd::ExitCode(255), RunEnd::Signal(9), RunEnd::TimedOut] {
             assert_eq!(gauge(ENDED, end.to_gauge()), Some(end));
         }
         assert_eq!(RunEnd::Signal(9).shell_code(), 137);

@@ -5,6 +5,7 @@ pub mod demand;
 pub mod identity;
 pub mod lasting;
 pub mod limits;
+pub mod outcome;
 pub mod sides;
 pub mod specification;
 
@@ -26,6 +27,7 @@ use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
 use self::lasting::{LastingWork, Stretch};
 use self::limits::LimitCounts;
+use self::outcome::OutcomeRun;
 pub use self::sides::{Role, SLOWER, Serving, Side, Sides};
 
 /// Origin of a session: the tool, the machine and the time.
@@ -321,6 +323,8 @@ pub struct Session {
     pub limits: Vec<LimitCounts>,
     /// In the order in which they ran.
     pub stretches: Vec<Stretch>,
+    /// In the order in which they ran.
+    pub outcomes: Vec<OutcomeRun>,
     pub ending: Ending,
     /// Doubts about the record itself, from its reader.
     pub warnings: Vec<Warning>,
@@ -329,9 +333,9 @@ pub struct Session {
 impl Session {
     /// Begins a session that has a plan and nothing else yet.
     pub fn begin(header: Header, plan: Plan) -> Session {
-        let (facts, trials, repeated, limits, stretches, warnings) = Default::default();
+        let (facts, trials, repeated, limits, stretches, outcomes, warnings) = Default::default();
         let ending = Ending::BrokenOff;
-        Session { header, plan, facts, trials, repeated, limits, stretches, ending, warnings }
+        Session { header, plan, facts, trials, repeated, limits, stretches, outcomes, ending, warnings }
     }
 
     pub fn baseline(&self) -> Option<&Side> {

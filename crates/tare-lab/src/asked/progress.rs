@@ -15,6 +15,8 @@ pub enum Event<'a> {
     Trial(Standing<'a>),
     /// An environment is measured for a while with all others left.
     Lasting { target: &'a str },
+    /// An environment is entered for one run of a command that is not timed.
+    Outcome { target: &'a str },
     /// A case has had its round in every environment, and no trial runs: the session so far.
     RoundDone(&'a Session),
     /// Something that the user should know and that is not an error.

@@ -9,6 +9,7 @@ use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
 use tare_data::session::limits::{GroupCounts, Idle};
+use tare_data::session::outcome::Said;
 
 use crate::error::LabError;
 
@@ -44,6 +45,8 @@ pub struct Outcome {
     pub outside: Interference,
     pub failure: Option<Failure>,
     pub notes: Vec<String>,
+    /// Output and files of a run whose outcome is kept.
+    pub said: Option<Said>,
     /// The environment did not survive the trial and has to be started again.
     pub lost: bool,
     /// The user wants to stop; the trial does not count.

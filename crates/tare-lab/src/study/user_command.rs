@@ -22,6 +22,9 @@ const LONGEST_PARAMETERS: usize = 1400;
 /// Hex digits of the hash of what is carried along: enough to tell versions of files apart.
 const HASH_DIGITS: usize = 16;
 
+/// Time-out that follows from the baseline's runs.
+pub const BY_BASELINE: &str = "by baseline";
+
 /// `[probe.NAME]`: a command that is measured.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -128,9 +131,14 @@ impl UserCommand {
         if self.command.is_empty() || self.command[0].is_empty() {
             return Err(wrong("its command has no words".into()).with_hint("command = [\"make\", \"-j4\"]"));
         }
-        let timeout_s = duration::parse_positive_duration(&self.timeout).map(|timeout| timeout.as_secs_f64());
-        let timeout_s =
-            timeout_s.filter(|s| *s >= 1.0 && *s <= LONGEST_TIMEOUT_S as f64).ok_or_else(|| {
+        let timeout_s = match self.timeout.as_str() {
+            BY_BASELINE => Some(0.0),
+            given => duration::parse_positive_duration(given).map(|timeout| timeout.as_secs_f64()),
+        };
+        let is_by_baseline = self.timeout == BY_BASELINE;
+        let timeout_s = timeout_s
+            .filter(|s| is_by_baseline || (1.0..=LONGEST_TIMEOUT_S as f64).contains(s))
+            .ok_or_else(|| {
                 wrong(format!("its timeout '{}' is not a time from 1s to {LONGEST_TIMEOUT_S}s", self.timeout))
             })?;
         let files = self.files(name, folder)?;

@@ -96,7 +96,11 @@ fn measure(
     }
     let batches_interrupted = trial.count_interrupted().filter(|count| *count > 0);
     let interference = Interference { batches_interrupted, canary_ns, ..watch.stop() };
+    let said = trial.take_said();
     sent?;
+    if let Some(said) = said {
+        send_frame(&Frame::Said { trial: request.trial, said })?;
+    }
     Ok(outcome.map(|()| interference))
 }
 

@@ -16,6 +16,8 @@ pub(crate) mod step;
 pub(crate) mod user_files;
 #[cfg(unix)]
 pub(crate) mod workloads;
+#[cfg(unix)]
+pub(crate) mod written;
 
 #[cfg(windows)]
 pub(crate) use nothing as user_files;

@@ -74,6 +74,10 @@ impl Step {
                 let limit = find_limit(signal).map(|limit| format!(" ({limit})")).unwrap_or_default();
                 format!("{step} was killed by signal {signal}{limit}")
             }
+            (RunEnd::TimedOut, _) => {
+                let reason = format!("{step} took too long (--timeout gives it more time)");
+                return Failure::new(FailureKind::Deadline, reason);
+            }
         };
         let last = last.map(|line| format!(": {}", clip(line, MOST_LINE))).unwrap_or_default();
         Failure::new(FailureKind::WrongWork, format!("{ended}{last}"))

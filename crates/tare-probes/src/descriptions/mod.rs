@@ -42,7 +42,7 @@ pub(crate) mod user_command;
 pub(crate) mod work_lasting;
 
 pub use demand_command::{DEMAND_COMMAND, demand_of};
-pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
+pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name, run_limit_s};
 pub use work_lasting::{ALL_SLICES, QUICK_SLICE, WORK_LASTING};
 
 /// Every probe. A test compares this list with the folder.

@@ -6,6 +6,7 @@
 //! a command is called `user.` and the command's name. posix_spawn(3), wait4(2), getrusage(2).
 
 pub use tare_data::names::USER;
+use tare_data::names::{BadParameter, Parameters};
 
 use crate::probe::describing::*;
 
@@ -14,6 +15,9 @@ pub const USER_COMMAND: &str = "user.command";
 
 /// Maximum time limit of a run, in seconds.
 pub const LONGEST_TIMEOUT_S: u64 = 3600;
+
+/// Seconds that a run may take until it is known how long the baseline takes: builds take minutes.
+const FIRST_LIMIT_S: u64 = 300;
 
 /// Maximum length of a name: a row's heading has 22 characters.
 const LONGEST_NAME: usize = 22;
@@ -57,7 +61,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "none",
         "neighbour that runs next to it: none, burn, fork or sync",
     ),
-    Parameter::from_one_value("timeout_s", "60", "seconds that a run may take"),
+    Parameter::from_one_value(
+        "timeout_s",
+        "60",
+        "seconds that a run may take; 0 is ten times the baseline's slowest run, at least 10",
+    ),
     Parameter::from_one_value("expect_exit", "0", "the exit code of a successful run, or any"),
 ];
 
@@ -97,6 +105,14 @@ pub static PROBE: Probe = Probe {
         label
     },
 };
+
+/// Reads the seconds that a run may take, as far as the case alone tells.
+pub fn run_limit_s(parameters: &Parameters) -> Result<u64, BadParameter> {
+    Ok(match parameters.get_integer("timeout_s")? {
+        0 => FIRST_LIMIT_S,
+        seconds => seconds,
+    })
+}
 
 /// Tells whether a name is valid for a command: it becomes a row heading and the name of a folder.
 pub fn is_name(name: &str) -> bool {

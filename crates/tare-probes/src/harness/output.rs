@@ -1,4 +1,4 @@
-//! The end of a command and its output: one thread waits for both, so that nothing runs beside what is timed.
+//! The end of a command and its output: one thread waits for all, so that nothing runs beside what is timed.
 
 #![allow(unsafe_code, reason = "a process is ended by its number, and signalfd gives a number")]
 
@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
+use tare_data::foreign::plain::plain_line;
+use tare_data::session::outcome::Captured;
 
 use crate::harness::readiness::wait_ready;
 
@@ -17,20 +19,43 @@ const MOST_KEPT: usize = 16 * 1024;
 /// seen then.
 const PIECE: Duration = Duration::from_millis(100);
 
-/// The end of an output.
+/// The end of an output, and as much of its beginning as is wanted.
 #[derive(Debug, Default)]
-pub struct OutputTail(VecDeque<u8>);
+pub struct Output {
+    tail: VecDeque<u8>,
+    head: Vec<u8>,
+    most_head: usize,
+    is_cut: bool,
+}
 
-impl OutputTail {
+impl Output {
+    /// Keeps this many bytes of the beginning as well.
+    fn with_head(most_head: usize) -> Output {
+        Output { most_head, ..Output::default() }
+    }
+
     fn add(&mut self, bytes: &[u8]) {
-        self.0.extend(bytes);
-        let over = self.0.len().saturating_sub(MOST_KEPT);
-        self.0.drain(..over);
+        self.tail.extend(bytes);
+        let over = self.tail.len().saturating_sub(MOST_KEPT);
+        self.tail.drain(..over);
+        let room = bytes.len().min(self.most_head - self.head.len());
+        self.head.extend(&bytes[..room]);
+        self.is_cut |= room < bytes.len();
+    }
+
+    /// Returns the lines of its beginning in plain text, but for one that was cut.
+    pub(crate) fn capture(&self) -> Captured {
+        let text = String::from_utf8_lossy(&self.head);
+        let mut lines: Vec<String> = text.lines().map(plain_line).collect();
+        if self.is_cut {
+            lines.pop();
+        }
+        Captured { lines, is_cut: self.is_cut }
     }
 
     /// Returns its lines that are not empty; the first may be torn.
     pub fn lines(&self) -> Vec<String> {
-        let bytes: Vec<u8> = self.0.iter().copied().collect();
+        let bytes: Vec<u8> = self.tail.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
         text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
@@ -76,41 +101,52 @@ pub struct Ended {
     pub used: libc::rusage,
     /// True where it took too long and was killed for it.
     pub overdue: bool,
-    pub output: OutputTail,
+    /// Of each reader, in their order.
+    pub outputs: Vec<Output>,
 }
 
 /// Waits for a child, reading its output meanwhile so that it never waits for a reader; what has not ended after
-/// `timeout` is killed. `reached` is called at once when the end is known.
+/// `timeout` is killed. `reached` is called at once when the end is known. Of each output `most_head` bytes are kept besides its end.
 pub(crate) fn wait_for(
     pid: libc::pid_t,
     children: &Children,
-    reader: OwnedFd,
+    (readers, most_head): (Vec<OwnedFd>, usize),
     timeout: Duration,
     reached: impl FnOnce(),
 ) -> io::Result<Ended> {
     let until = Instant::now() + timeout;
-    let (mut output, mut overdue, mut reader) = (OutputTail::default(), false, Some(reader));
+    let mut overdue = false;
+    let mut readers: Vec<(Option<OwnedFd>, Output)> =
+        readers.into_iter().map(|reader| (Some(reader), Output::with_head(most_head))).collect();
     // Room is made when there is something to read, and not while a short command runs.
     let mut bytes = Vec::new();
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let mut waited = vec![PollFd::new(&children.0, PollFlags::IN)];
-        waited.extend(reader.as_ref().map(|reader| PollFd::new(reader, PollFlags::IN)));
+        let open = readers.iter().filter_map(|(reader, _)| reader.as_ref());
+        waited.extend(open.map(|reader| PollFd::new(reader, PollFlags::IN)));
         let wait = if overdue { PIECE } else { PIECE.min(left) };
         let ready = wait_ready(&mut waited, wait)?;
-        let is_ready = |at: usize| waited.get(at).is_some_and(|polled| !polled.revents().is_empty());
-        let (ends, writes) = (is_ready(0), is_ready(1));
+        let mut events = waited.iter().map(|polled| !polled.revents().is_empty());
+        let ends = events.next() == Some(true);
+        let writes: Vec<bool> = events.collect();
         if ends || ready == 0 {
             if let Some((status, used)) = ended(pid)? {
                 reached();
-                reader.iter().for_each(|reader| drain(reader, &mut output, &mut bytes));
-                return Ok(Ended { status, used, overdue, output });
+                for (reader, output) in &mut readers {
+                    reader.iter().for_each(|reader| drain(reader, output, &mut bytes));
+                }
+                let outputs = readers.into_iter().map(|(_, output)| output).collect();
+                return Ok(Ended { status, used, overdue, outputs });
             }
             // The end of another: one that the command left behind.
             forget(children);
         }
-        if writes && !reader.as_ref().is_some_and(|reader| read_once(reader, &mut output, &mut bytes)) {
-            reader = None;
+        let open = readers.iter_mut().filter(|(reader, _)| reader.is_some());
+        for ((reader, output), _) in open.zip(writes).filter(|(_, writes)| *writes) {
+            if !reader.as_ref().is_some_and(|reader| read_once(reader, output, &mut bytes)) {
+                *reader = None;
+            }
         }
         if !overdue && Instant::now() >= until {
             overdue = true;
@@ -143,7 +179,7 @@ fn ended(pid: libc::pid_t) -> io::Result<Option<(i32, libc::rusage)>> {
 }
 
 /// Reads a piece; whether more may come.
-fn read_once(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut Vec<u8>) -> bool {
+fn read_once(reader: &OwnedFd, output: &mut Output, bytes: &mut Vec<u8>) -> bool {
     bytes.resize(READ, 0);
     match rustix::io::read(reader, &mut bytes[..]) {
         Ok(0) | Err(_) => false,
@@ -155,7 +191,7 @@ fn read_once(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut Vec<u8>) -> 
 }
 
 /// Reads what is there and no more: a process that the command left behind may hold the other end.
-fn drain(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut Vec<u8>) {
+fn drain(reader: &OwnedFd, output: &mut Output, bytes: &mut Vec<u8>) {
     for _ in 0..MOST_DRAINED {
         let mut waited = [PollFd::from_borrowed_fd(reader.as_fd(), PollFlags::IN)];
         let is_there = wait_ready(&mut waited, Duration::ZERO).is_ok_and(|ready| ready > 0);

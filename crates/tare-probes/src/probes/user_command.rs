@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,15 +13,17 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
 use tare_data::batch::RunEnd;
 use tare_data::frame::MARKER;
+use tare_data::session::outcome::{MOST_OUTPUT, Said};
 
 use crate::carried::company::{self, MOST_COPIES, Neighbour};
 use crate::carried::program::{ITSELF, Program, find_program, not_started};
 use crate::carried::step::{Expected, Step};
 use crate::carried::user_files;
+use crate::carried::written::list_files;
 use crate::counting::COUNT;
-use crate::descriptions::{LONGEST_TIMEOUT_S, is_name};
+use crate::descriptions::{LONGEST_TIMEOUT_S, is_name, run_limit_s};
 use crate::harness::folder::Folder;
-use crate::harness::output::{Children, Ended, OutputTail, wait_for};
+use crate::harness::output::{Children, Ended, Output as HeadAndTail, wait_for};
 use crate::probe::prelude::*;
 use crate::tiny::{self, TINY};
 use crate::variables::inherited_variables;
@@ -30,19 +32,32 @@ use crate::variables::inherited_variables;
 const MOST_WARMUPS: u64 = 1000;
 /// Search path of programs unless the study states a PATH.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-/// Limits on the output that is sent of a failed run: lines, and characters of a line.
-const MOST_NOTED: (usize, usize) = (20, 300);
+/// Characters of a line that tells why a run failed.
+const LONGEST_LINE: usize = 300;
 
 pub(super) fn measure_user_command(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let command = UserCommand::from_trial(trial)?;
     command.set_up()?;
+    if trial.keeps_outcome() {
+        let (end, said) = command.run_for_outcome()?;
+        trial.keep_said(said);
+        return trial.run_once(|report| {
+            report.add_end(end);
+            Ok(())
+        });
+    }
+    // A command that fails has no pace; later its runs are counted.
+    let stops_at_failure = trial.is_calibrating();
     trial.repeat_after(command.warmup, |operations, report| {
         let mut stopwatch = Stopwatch::default();
         let mut used = Used::default();
         for _ in 0..operations {
             let run = command.run_timed(&mut stopwatch)?;
             report.add_end(run.end);
-            used.add(&run.into_used()?);
+            used.add(&run.used);
+            if stops_at_failure || run.end == RunEnd::TimedOut {
+                run.into_used()?;
+            }
         }
         report.add_throughput("run", operations, &stopwatch);
         report.add_gauge("user", used.user_ns / operations as f64);
@@ -78,6 +93,13 @@ pub(super) struct UserCommand<'a> {
     carried: Option<&'a Path>,
 }
 
+/// Streams of a run: those of runs that are timed, or two pipes whose contents are kept.
+#[derive(Clone, Copy, PartialEq)]
+enum Streams {
+    Run(Output),
+    Kept,
+}
+
 /// Destination of a command's output.
 #[derive(Clone, Copy, PartialEq)]
 enum Output {
@@ -92,6 +114,7 @@ pub(super) struct Run {
     used: libc::rusage,
     /// None where it ended as expected.
     failure: Option<Failure>,
+    said: Said,
 }
 
 impl Run {
@@ -140,7 +163,7 @@ impl<'a> UserCommand<'a> {
             return Err(broken_failure("parameter command", "it has no words"));
         }
         let files = parameters.get_text("carry")?.split_once(':').and_then(|(files, _)| files.parse().ok());
-        let seconds = parameters.get_integer("timeout_s")?.clamp(1, LONGEST_TIMEOUT_S);
+        let seconds = run_limit_s(parameters)?.clamp(1, LONGEST_TIMEOUT_S);
         let expected = match parameters.get_text("expect_exit")? {
             "any" => Some(Expected::Any),
             code => code.parse().ok().map(Expected::Code),
@@ -216,6 +239,24 @@ impl<'a> UserCommand<'a> {
         })
     }
 
+    /// Runs the command once between prepare and clean, and keeps its output and the files that it wrote.
+    fn run_for_outcome(&self) -> Result<(RunEnd, Said), Failure> {
+        self.in_folder(|folder| {
+            self.run_aside(Step::Prepare, &self.prepare, folder)?;
+            let before = list_files(folder);
+            let untimed = &mut Stopwatch::default();
+            let step = (Step::Command, self.command.as_slice());
+            let Run { end, mut said, .. } =
+                self.execute_into(step, folder, Expected::Any, untimed, Streams::Kept)?;
+            let after = before.as_ref().and_then(|_| list_files(folder));
+            said.files = before.zip(after).and_then(|(before, after)| after.list_changed(&before, folder));
+            if self.expected.accepts(end) {
+                self.run_aside(Step::Conclude, &self.clean, folder)?;
+            }
+            Ok((end, said))
+        })
+    }
+
     /// Runs a step that is not timed, where there is one.
     fn run_aside(&self, step: Step, words: &[String], folder: &Path) -> Result<(), Failure> {
         if words.is_empty() {
@@ -265,15 +306,35 @@ impl<'a> UserCommand<'a> {
         expected: Expected,
         stopwatch: &mut Stopwatch,
     ) -> Result<Run, Failure> {
+        let streams = Streams::Run(self.output);
+        self.execute_into((step, words), folder, expected, stopwatch, streams)
+    }
+
+    fn execute_into(
+        &self,
+        (step, words): (Step, &[String]),
+        folder: &Path,
+        expected: Expected,
+        stopwatch: &mut Stopwatch,
+        streams: Streams,
+    ) -> Result<Run, Failure> {
         let program = self.find(step, words, folder)?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken_failure("pipe", e))?;
         // A closed pipe, not /dev/null: an environment may have no /dev.
         let (input, _) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken_failure("pipe", e))?;
-        let nowhere = match self.output {
-            Output::Pipe => None,
-            Output::Null => Some(
-                File::options().write(true).open("/dev/null").map_err(|e| broken_failure("/dev/null", e))?,
-            ),
+        let mut readers = vec![reader];
+        let (apart, most_head) = match streams {
+            Streams::Run(Output::Pipe) => (None, 0),
+            Streams::Run(Output::Null) => {
+                let null = File::options().write(true).open("/dev/null");
+                (Some(OwnedFd::from(null.map_err(|e| broken_failure("/dev/null", e))?)), 0)
+            }
+            Streams::Kept => {
+                let (output, writer) =
+                    pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken_failure("pipe", e))?;
+                readers.insert(0, output);
+                (Some(writer), MOST_OUTPUT)
+            }
         };
         let started = Program {
             path: &program,
@@ -281,7 +342,7 @@ impl<'a> UserCommand<'a> {
             folder,
             variables: &self.all_variables(folder),
             input: input.as_fd(),
-            output: nowhere.as_ref().map_or(writer.as_fd(), AsFd::as_fd),
+            output: apart.as_ref().map_or(writer.as_fd(), AsFd::as_fd),
             errors: writer.as_fd(),
         };
         let prepared =
@@ -290,36 +351,42 @@ impl<'a> UserCommand<'a> {
         let started_ns = now_ns();
         let pid = prepared.spawn().map_err(|error| not_started(&words[0], &error))?;
         let mut ended_ns = started_ns;
-        // Its own copy of the pipe would keep it open.
-        drop(writer);
-        let ended = wait_for(pid, &children, reader, self.timeout, || ended_ns = now_ns());
-        let Ended { status, used, overdue, output } = ended.map_err(|e| broken_failure("wait", e))?;
+        // Its own copies of the pipes would keep them open.
+        drop((writer, apart));
+        let ended = wait_for(pid, &children, (readers, most_head), self.timeout, || ended_ns = now_ns());
+        let Ended { status, used, overdue, outputs } = ended.map_err(|e| broken_failure("wait", e))?;
         stopwatch.add(&Stopwatch::from_stretch(started_ns, ended_ns));
-        let end = match libc::WIFEXITED(status) {
-            true => RunEnd::ExitCode(libc::WEXITSTATUS(status)),
-            false => RunEnd::Signal(libc::WTERMSIG(status)),
+        let end = match (overdue, libc::WIFEXITED(status)) {
+            (true, _) => RunEnd::TimedOut,
+            (false, true) => RunEnd::ExitCode(libc::WEXITSTATUS(status)),
+            (false, false) => RunEnd::Signal(libc::WTERMSIG(status)),
         };
-        if !overdue && expected.accepts(end) {
-            return Ok(Run { end, used, failure: None });
+        let said = match outputs.as_slice() {
+            [output, errors] => {
+                let [output, errors] = [output, errors].map(HeadAndTail::capture);
+                Said { pid: pid.unsigned_abs(), output, errors, files: None }
+            }
+            _ => Said::default(),
+        };
+        if streams == Streams::Kept || (!overdue && expected.accepts(end)) {
+            return Ok(Run { end, used, failure: None, said });
         }
-        send_as_notes(&output);
+        let failure = self.explain_end(step, words, (end, expected), &outputs);
+        Ok(Run { end, used, failure: Some(failure), said })
+    }
+
+    /// Explains why a step failed, by the last line that it wrote.
+    fn explain_end(
+        &self,
+        step: Step,
+        words: &[String],
+        (end, expected): (RunEnd, Expected),
+        outputs: &[HeadAndTail],
+    ) -> Failure {
         // Not this program, which starts it in company or counts it.
         let words = if step == Step::Command { &self.given } else { words };
-        let failure = match overdue {
-            true => {
-                let reason = format!(
-                    "{} took more than {} s (--timeout)",
-                    step.describe(words),
-                    self.timeout.as_secs()
-                );
-                Failure::new(FailureKind::Deadline, reason)
-            }
-            false => {
-                let last = output.last_line().map(|line| harmless(&line));
-                step.describe_end(words, end, expected, last.as_deref())
-            }
-        };
-        Ok(Run { end, used, failure: Some(failure) })
+        let last = outputs.iter().rev().find_map(HeadAndTail::last_line).map(|line| harmless(&line));
+        step.describe_end(words, end, expected, last.as_deref())
     }
 
     /// Merges the variables of the case over a few that every program expects.
@@ -355,20 +422,10 @@ impl<'a> UserCommand<'a> {
     }
 }
 
-/// Sends the end of the output as notes: they show why something failed.
-fn send_as_notes(kept: &OutputTail) {
-    let lines = kept.lines();
-    let mut out = std::io::stdout().lock();
-    for line in &lines[lines.len().saturating_sub(MOST_NOTED.0)..] {
-        let _ = writeln!(out, "{}", harmless(line));
-    }
-    let _ = out.flush();
-}
-
 /// Alters a line so that it cannot be taken for a frame of the agent's.
 fn harmless(line: &str) -> String {
     let plain = line.chars().map(|c| if c.is_control() { ' ' } else { c });
-    plain.take(MOST_NOTED.1).collect::<String>().replace(MARKER.trim(), "@")
+    plain.take(LONGEST_LINE).collect::<String>().replace(MARKER.trim(), "@")
 }
 
 #[cfg(test)]
@@ -386,7 +443,9 @@ mod tests {
     }
 
     fn failure(parameters: &[(&str, &str)]) -> Failure {
-        run_trial(&make_trial_request(probe(), parameters)).unwrap_err()
+        let mut request = make_trial_request(probe(), parameters);
+        request.amount = tare_data::request::Amount::Calibrate;
+        run_trial(&request).unwrap_err()
     }
 
     #[test]
@@ -465,6 +524,7 @@ mod tests {
                     ("folder", folder.path().to_str().unwrap()),
                     ("command", &format!("[\"sh\",\"-c\",\"{text}\"]")),
                     ("expect_exit", expected),
+                    ("timeout_s", "1"),
                 ],
             );
             request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
@@ -474,9 +534,32 @@ mod tests {
         };
         let third = "echo >>n; test $(wc -l <n) -lt 3 || exit 3";
         let code = RunEnd::ExitCode;
-        assert_eq!(of(third, "0"), (vec![code(0), code(0), code(3)], false));
-        assert_eq!(of("exit 3", "0"), (vec![code(3)], false), "one that warms up");
+        assert_eq!(of(third, "0"), (vec![code(0), code(0), code(3), code(3), code(3)], true));
+        let late = "test -e late && sleep 9; touch late";
+        assert_eq!(of(late, "any"), (vec![code(0), RunEnd::TimedOut], false), "no more runs after it");
         assert_eq!(of("kill -9 $$", "any"), (vec![RunEnd::Signal(9); 5], true));
+    }
+
+    #[test]
+    fn a_run_for_the_outcome_has_two_pipes_and_lists_what_it_wrote() {
+        let text = "test -t 1; yes out | head -c 70000; echo why >&2; echo x >made; exit 3";
+        let command = format!("[\"sh\",\"-c\",\"{text}\"]");
+        let mut request = make_trial_request(probe(), &[("command", &command), ("output", "null")]);
+        request.amount = tare_data::request::Amount::Outcome;
+        let folder = tempfile::tempdir().unwrap();
+        let door = tare_paths::door::Door::open(folder.path()).unwrap();
+        let mut sink = |_| {};
+        let mut trial = Trial::new(&request, Path::new("none"), Some(&door), &mut sink);
+        measure_user_command(&mut trial).unwrap();
+        let said = trial.take_said().unwrap();
+        assert!(
+            said.output.is_cut && said.output.lines.len() == MOST_OUTPUT / 4,
+            "{}",
+            said.output.lines.len()
+        );
+        assert_eq!(said.errors.lines, ["why"]);
+        let files: Vec<String> = said.files.unwrap().into_iter().map(|file| file.path).collect();
+        assert_eq!(files, ["made"]);
     }
 
     #[test]

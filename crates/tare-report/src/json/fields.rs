@@ -7,6 +7,7 @@ use serde::Serialize;
 use tare_analysis::findings::{
     CheckBeside, Family, Kind, Leading, Outcome, PlantedCost, SharedStarts, Smallest, Why, WithoutRow,
 };
+use tare_analysis::outcome::CommandOutcome;
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
@@ -27,6 +28,8 @@ pub struct Document<'a> {
     pub subjects: &'a [String],
     /// Costs of work that lasts, by kind of work and environment; empty where no stretches of it were measured.
     pub lasting: Vec<LastingCost<'a>>,
+    /// Outcomes of commands, by command and environment: whether they do the same, and what differs.
+    pub outcomes: &'a [CommandOutcome],
     pub certificate: Certificate,
     /// Reasons to doubt an environment, or the session if none is given.
     pub warnings: Vec<TargetWarning<'a>>,

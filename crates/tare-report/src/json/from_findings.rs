@@ -27,6 +27,7 @@ impl<'a> Document<'a> {
             baseline: &findings.baseline,
             subjects: &findings.subjects,
             lasting: findings.lasting.iter().map(lasting).collect(),
+            outcomes: &findings.outcomes,
             certificate: certificate(&findings.certificate),
             warnings: general
                 .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c, language) })

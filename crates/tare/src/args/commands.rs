@@ -54,13 +54,13 @@ pub struct Commands {
     /// Use no shell, which is the default.
     #[arg(short = 'N', hide = true, conflicts_with = "shell")]
     pub no_shell: bool,
-    /// Continue after runs with an exit code other than 0.
+    /// Compare the times of runs that failed as well, with those that ended alike.
     #[arg(short = 'i', long)]
     pub ignore_failure: bool,
     /// Send the output of commands to /dev/null, or to a pipe that tare reads [default: null].
     #[arg(hide_short_help = true, long, value_name = "WHERE")]
     pub output: Option<Output>,
-    /// Stop a run that takes longer than this [default: 300s].
+    /// Stop a run that takes longer than this [default: ten times the baseline's slowest run, at least 10s].
     #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub timeout: Option<String>,
     /// Run commands in a copy of the current folder whose changes are discarded, or in the folder itself

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::batch::{Batch, Histogram, Phase, RunEnd, Sample};
 use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
@@ -13,6 +13,7 @@ use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::identity::Identity;
 use tare_data::session::lasting::{LastingWork, Stretch};
 use tare_data::session::limits::{GroupCounts, Idle, LimitCounts, Quota};
+use tare_data::session::outcome::{Captured, Lines, OutcomeRun, Part, Said, Written};
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts,
 };
@@ -169,6 +170,15 @@ fn record() -> Vec<Entry> {
         elapsed_ns: 300_121_004,
         slice_ns: 129_640.0,
     }));
+    let shown = [(3_300_174, "ring: ok".to_owned())].into();
+    let lines = Lines { hashes: vec![[3_300_174, 3_300_174], [81_002, 77_310]], is_cut: false, shown };
+    entries.push(Entry::Outcome(OutcomeRun {
+        case: CASE.into(),
+        target: "container".into(),
+        start: 0,
+        end: RunEnd::ExitCode(1),
+        parts: [(Part::Output, lines)].into(),
+    }));
     entries.push(Entry::Repeated(RepeatedRound { case: CASE.into(), round: 0, attempt: 0, reason }));
     entries.push(Entry::Ended {
         ending: Ending::Interrupted,
@@ -256,6 +266,7 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::Repeated(_) => "repeated",
         Entry::Limits(_) => "limits",
         Entry::Stretch(_) => "stretch",
+        Entry::Outcome(_) => "outcome",
         Entry::Imported(_) => "imported",
         Entry::Resumed { .. } => "resumed",
         Entry::Ended { .. } => "ended",
@@ -278,7 +289,7 @@ fn the_record_in_the_document_is_one() {
     let [lines, imported] = keep_record();
     let page = fs::read_to_string(book::repository_root().join("docs/reference/record-format.md")).unwrap();
     let kinds: BTreeSet<&str> = record().iter().chain(&imported_record()).map(kind).collect();
-    assert_eq!(kinds.len(), 13, "the examples show every kind of entry");
+    assert_eq!(kinds.len(), 14, "the examples show every kind of entry");
     let all = lines.clone() + &imported;
     for kind in kinds {
         assert!(page.contains(&format!("| `{kind}` |")), "the document does not explain '{kind}'");
@@ -336,6 +347,12 @@ fn frames() -> Vec<Frame> {
     let failure = Failure::new(FailureKind::Deadline, "5000 ms");
     let digest = "e02dc5f0fdd89d3805906093cfe21ff9701cff9e".to_owned();
     let agent = Build { target: "x86_64-linux".into(), digest };
+    let said = Said {
+        pid: 4711,
+        output: Captured { lines: vec!["ring: ok".into()], is_cut: false },
+        errors: Captured::default(),
+        files: Some(vec![Written { path: "out/report.txt".into(), size: Some(7), hash: Some(81_002) }]),
+    };
     vec![
         Frame::Hello {
             protocol: PROTOCOL,
@@ -348,6 +365,7 @@ fn frames() -> Vec<Frame> {
         Frame::Carried { failure: None },
         Frame::Begun { trial: 7, nonce: 81_985_529_216_486_895, clock_ns: 88_129_000_000 },
         Frame::Batch { trial: 7, batch },
+        Frame::Said { trial: 7, said },
         Frame::Done { trial: 7, interference: interference(), clock_ns: 88_131_000_000 },
         Frame::Failed { trial: 8, failure, clock_ns: 93_131_000_000 },
         Frame::Bye,
@@ -370,6 +388,7 @@ fn frame_name(frame: &Frame) -> &'static str {
         Frame::Carried { .. } => "carried",
         Frame::Begun { .. } => "begun",
         Frame::Batch { .. } => "batch",
+        Frame::Said { .. } => "said",
         Frame::Done { .. } => "done",
         Frame::Failed { .. } => "failed",
         Frame::Bye => "bye",
@@ -392,7 +411,7 @@ fn the_frames_in_the_document_are_read_as_they_were_meant() {
     let page = fs::read_to_string(book::repository_root().join(document)).unwrap();
     let names: BTreeSet<&str> =
         requests().iter().map(request_name).chain(frames().iter().map(frame_name)).collect();
-    assert_eq!(names.len(), 12, "the examples show every request and frame");
+    assert_eq!(names.len(), 13, "the examples show every request and frame");
     for name in names {
         assert!(page.contains(&format!("| `{name}` |")), "{document} does not explain '{name}'");
     }

@@ -115,6 +115,7 @@ pub fn write_record(path: &Path, made: Made) {
             | Entry::End(_)
             | Entry::Repeated(_)
             | Entry::Limits(_)
+            | Entry::Outcome(_)
             | Entry::Stretch(_)
             | Entry::Resumed { .. }
             | Entry::Ended { .. }

@@ -15,20 +15,13 @@ use crate::verdicts::summary::{RoundValue, Series, list_counted_trials, read_ser
 
 /// Share of pairs that may end differently: their runs did other work, and those that are left are a choice.
 const MOST_UNLIKE: f64 = 0.05;
-/// Level at which the shares of an end differ between two environments.
-const LEVEL: f64 = 0.01;
+/// Chance below which too many pairs that end differently are no accident, so that no look waits for more, and records differ.
+const CHANCE: f64 = 0.01;
 /// Limit on the ends that are reported of a command in an environment.
 const MOST_REPORTED: usize = 3;
 
-/// End of a run. Runs that warm up are counted apart from those that are timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Ended {
-    pub warms_up: bool,
-    pub end: RunEnd,
-}
-
-/// Counts of each end among the runs of a command in an environment.
-pub(crate) type Ends = BTreeMap<Ended, u32>;
+/// Counts of each end among the runs of a command in an environment that are timed.
+pub(crate) type Ends = BTreeMap<RunEnd, u32>;
 
 /// Runs of a command in an environment, with those that they are compared with.
 pub(crate) struct RunPairs {
@@ -50,28 +43,18 @@ pub(crate) struct Objection {
 }
 
 impl RunPairs {
-    /// Returns why nothing is compared, where too many pairs did not end alike or the shares of an end differ.
+    /// Returns why times are not compared, where too many pairs did not end alike.
     pub fn find_objection(&self) -> Option<Objection> {
-        if self.unlike == 0 {
-            return None;
-        }
-        let differs = self.list_ends().any(|ended| self.share_p(ended) < LEVEL);
         let is_too_many = f64::from(self.unlike) > MOST_UNLIKE * f64::from(self.pairs);
-        let reason = self.describe_failed()?;
-        (differs || is_too_many).then(|| Objection {
-            reason,
-            is_final: differs || at_least(self.pairs.into(), self.unlike.into(), MOST_UNLIKE) < LEVEL,
-        })
+        let reason = self.describe_failed().filter(|_| is_too_many)?;
+        let is_final = at_least(self.pairs.into(), self.unlike.into(), MOST_UNLIKE) < CHANCE;
+        Some(Objection { reason, is_final })
     }
 
     /// Describes the runs that failed in both environments; none where none did.
     pub fn describe_failed(&self) -> Option<String> {
-        let ([of_baseline, here], [baseline, runs], Ended { warms_up, end }) = self.most_telling()?;
-        Some(if warms_up {
-            format!("{here} of {runs} warm-ups ended with {end}, in the baseline {of_baseline} of {baseline}")
-        } else {
-            format!("{here} of {runs} runs ended with {end}, in the baseline {of_baseline} of {baseline}")
-        })
+        let ([of_baseline, here], [baseline, runs], end) = self.most_telling()?;
+        Some(format!("{here} of {runs} runs ended with {end}, in the baseline {of_baseline} of {baseline}"))
     }
 
     /// Adds the doubt about an answer that leaves out pairs, in place of a count of trials.
@@ -83,9 +66,9 @@ impl RunPairs {
     }
 
     fn find_doubt(&self) -> Option<Warning> {
-        let ([of_baseline, here], [baseline_runs, runs], Ended { warms_up, end }) =
+        let ([of_baseline, here], [baseline_runs, runs], end) =
             self.most_telling().filter(|_| self.unlike > 0)?;
-        Some(Warning::RunsLeftOut { end, warms_up, here, runs, of_baseline, baseline_runs })
+        Some(Warning::RunsLeftOut { end, here, runs, of_baseline, baseline_runs })
     }
 
     /// Replaces the values of a row by those of the runs that ended alike.
@@ -95,33 +78,31 @@ impl RunPairs {
         raw.map(|series| Cow::Owned(Series { values: values.next().unwrap_or_default(), ..series.clone() }))
     }
 
-    fn list_ends(&self) -> impl Iterator<Item = Ended> + '_ {
+    fn list_ends(&self) -> impl Iterator<Item = RunEnd> + '_ {
         let [of_baseline, here] = &self.sides;
         of_baseline.keys().chain(here.keys()).copied()
     }
 
-    /// Returns the runs of both sides that ended so, and all that are counted with them.
-    fn counts_of(&self, ended: Ended) -> [[u32; 2]; 2] {
-        let so = |ends: &Ends| ends.get(&ended).copied().unwrap_or(0);
-        [self.sides.each_ref().map(so), self.sides.each_ref().map(|ends| count_kind(ends, ended))]
-    }
-
-    fn share_p(&self, ended: Ended) -> f64 {
-        let [counts, runs] = self.counts_of(ended).map(|sides| sides.map(u64::from));
-        compute_share_p(counts, runs)
+    /// Returns the runs of both sides that ended so, and all.
+    fn counts_of(&self, end: RunEnd) -> [[u32; 2]; 2] {
+        let so = |ends: &Ends| ends.get(&end).copied().unwrap_or(0);
+        [self.sides.each_ref().map(so), self.sides.each_ref().map(count_all)]
     }
 
     /// Finds the end whose shares differ most, or that is most frequent among equals: never that of a run that did its work.
-    fn most_telling(&self) -> Option<([u32; 2], [u32; 2], Ended)> {
-        let failed = self.list_ends().filter(|ended| ended.end != good_end(self.expected));
-        let rank =
-            |ended: Ended| (self.share_p(ended), u32::MAX - self.counts_of(ended)[0].iter().sum::<u32>());
-        let ended = failed.min_by(|a, b| {
+    fn most_telling(&self) -> Option<([u32; 2], [u32; 2], RunEnd)> {
+        let failed = self.list_ends().filter(|end| *end != good_end(self.expected));
+        let rank = |end: RunEnd| {
+            let [counts, runs] = self.counts_of(end);
+            let share = |side: usize| f64::from(counts[side]) / f64::from(runs[side].max(1));
+            ((share(0) - share(1)).abs(), counts.iter().sum::<u32>())
+        };
+        let end = failed.max_by(|a, b| {
             let (a, b) = (rank(*a), rank(*b));
             a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
         })?;
-        let [counts, runs] = self.counts_of(ended);
-        Some((counts, runs, ended))
+        let [counts, runs] = self.counts_of(end);
+        Some((counts, runs, end))
     }
 }
 
@@ -141,22 +122,19 @@ fn read_ends(trial: &Trial) -> Vec<(Phase, RunEnd)> {
     ends.filter_map(|batch| Some((batch.phase, RunEnd::from_batch(&batch)?))).collect()
 }
 
-/// Counts the runs of a command, for every sentence that has their number. Warm-ups count where one that fails ends its trial.
-fn count_runs(planned: &PlannedCase, trials: &[&Trial]) -> Ends {
-    let warm_ups_count = expected_code(planned).is_some();
+/// Counts the runs of a command that are timed, for every sentence that has their number.
+fn count_runs(trials: &[&Trial]) -> Ends {
     let mut counts = Ends::new();
     for (phase, end) in trials.iter().flat_map(|trial| read_ends(trial)) {
-        let warms_up = phase == Phase::Cold;
-        if !warms_up || warm_ups_count {
-            *counts.entry(Ended { warms_up, end }).or_default() += 1;
+        if phase == Phase::Warm {
+            *counts.entry(end).or_default() += 1;
         }
     }
     counts
 }
 
-/// Counts the runs that warm up, or those that are timed, as one that ended so does.
-fn count_kind(ends: &Ends, ended: Ended) -> u32 {
-    ends.iter().filter(|(other, _)| other.warms_up == ended.warms_up).map(|(_, count)| count).sum()
+fn count_all(ends: &Ends) -> u32 {
+    ends.values().sum()
 }
 
 /// Tells whether a trial has no value because a run of its command failed, on this side of a pair or the other: it is counted by its
@@ -190,7 +168,7 @@ pub(crate) fn pair_runs(
         }
     }
     let Pairing { pairs, unlike, expected, rounds } = found;
-    let sides = all.map(|trials| count_runs(planned, trials));
+    let sides = all.map(count_runs);
     if pairs == 0 {
         return None;
     }
@@ -210,30 +188,26 @@ pub(crate) fn pair_runs(
 pub(crate) fn count_ends(session: &Session, case: &str, target: &str) -> Ends {
     let wanted = |trial: &Trial| trial.case == case && trial.target == target;
     let trials = list_counted_trials(&session.trials, &session.repeated, wanted);
-    let planned = session.plan.cases.iter().find(|planned| planned.id == case);
-    planned.map(|planned| count_runs(planned, &trials)).unwrap_or_default()
+    let is_command = case.starts_with(USER);
+    if is_command { count_runs(&trials) } else { Ends::new() }
 }
 
 /// Explains why older runs and newer ones are not compared: an end has another share among them, so that they did other work.
 pub(crate) fn explain_other_ends([old, new]: [&Ends; 2]) -> Option<String> {
-    let ends: BTreeSet<Ended> = old.keys().chain(new.keys()).copied().collect();
-    let mut others = ends.into_iter().filter_map(|ended| {
-        let counts = [old, new].map(|counts| counts.get(&ended).copied().unwrap_or(0));
-        let sizes = [old, new].map(|counts| count_kind(counts, ended));
+    let sizes = [old, new].map(count_all);
+    let ends: BTreeSet<RunEnd> = old.keys().chain(new.keys()).copied().collect();
+    let mut others = ends.into_iter().filter_map(|end| {
+        let counts = [old, new].map(|counts| counts.get(&end).copied().unwrap_or(0));
         let share = |side: usize| f64::from(counts[side]) / f64::from(sizes[side]);
         let differs = (share(0) - share(1)).abs() > MOST_UNLIKE
-            || compute_share_p(counts.map(u64::from), sizes.map(u64::from)) < LEVEL;
-        (differs && !sizes.contains(&0)).then_some((ended, counts, sizes))
+            || compute_share_p(counts.map(u64::from), sizes.map(u64::from)) < CHANCE;
+        (differs && !sizes.contains(&0)).then_some((end, counts))
     });
     // Runs that did their work are the others of those that did not.
     let first = others.next()?;
-    let (Ended { warms_up, end }, [before, now], [were, are]) =
-        others.next().filter(|_| first.0.end == good_end(None)).unwrap_or(first);
-    Some(if warms_up {
-        format!("{now} of {are} warm-ups ended with {end}, and {before} of {were} before")
-    } else {
-        format!("{now} of {are} runs ended with {end}, and {before} of {were} before")
-    })
+    let (end, [before, now]) = others.next().filter(|_| first.0 == good_end(None)).unwrap_or(first);
+    let [were, are] = sizes;
+    Some(format!("{now} of {are} runs ended with {end}, and {before} of {were} before"))
 }
 
 /// Reports the ends of a command's runs in an environment that are not those of a run that did its work.
@@ -241,14 +215,16 @@ pub(crate) fn list_failed_runs(planned: &PlannedCase, trials: &[&Trial]) -> Vec<
     if !planned.case.probe.starts_with(USER) {
         return Vec::new();
     }
-    let counts = count_runs(planned, trials);
-    let is_failed = |(ended, _): &(&Ended, &u32)| ended.end != good_end(expected_code(planned));
-    let mut failed: Vec<(&Ended, &u32)> = counts.iter().filter(is_failed).collect();
+    let counts = count_runs(trials);
+    let is_failed = |(end, _): &(&RunEnd, &u32)| **end != good_end(expected_code(planned));
+    let mut failed: Vec<(&RunEnd, &u32)> = counts.iter().filter(is_failed).collect();
     failed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let warning = |(ended, count): (&Ended, &u32)| {
-        let Ended { warms_up, end } = *ended;
-        let runs = count_kind(&counts, *ended);
-        Warning::RunsEnded { command: planned.label.clone(), end, warms_up, count: *count, runs }
+    let runs = count_all(&counts);
+    let warning = |(end, count): (&RunEnd, &u32)| Warning::RunsEnded {
+        command: planned.label.clone(),
+        end: *end,
+        count: *count,
+        runs,
     };
     failed.into_iter().take(MOST_REPORTED).map(warning).collect()
 }
@@ -287,7 +263,7 @@ impl<'a> Pairing<'a> {
                 true => {}
                 false => keeps_warm.push(is_alike),
             }
-            if !is_cold || self.expected.is_some() {
+            if !is_cold {
                 self.pairs += 1;
                 self.unlike += u32::from(!is_alike);
             }
@@ -371,8 +347,7 @@ mod tests {
     #[test]
     fn runs_that_end_otherwise_than_before_are_not_compared() {
         let ends = |good: u32, seven: u32| {
-            let ended = |code| Ended { warms_up: false, end: RunEnd::ExitCode(code) };
-            let counts = [(ended(0), good), (ended(7), seven)];
+            let counts = [(RunEnd::ExitCode(0), good), (RunEnd::ExitCode(7), seven)];
             counts.into_iter().filter(|(_, count)| *count > 0).collect::<Ends>()
         };
         let explain = |old, new| explain_other_ends([&old, &new]);

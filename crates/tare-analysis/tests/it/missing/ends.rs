@@ -1,12 +1,12 @@
 //! Commands whose runs fail: a run that failed is never compared with one that did its work.
 
 use tare_analysis::findings::{Cell, Findings, Missing};
+use tare_analysis::outcome::Word;
 use tare_analysis::verdicts::doubts::ends::list_runs;
 use tare_analysis::{Options, compute_findings};
 use tare_data::batch::{Batch, ENDED, Phase, RunEnd, Sample};
-use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
-use tare_data::session::{PlannedCase, Session, Trial};
+use tare_data::session::{PlannedCase, Session};
 use tare_data::warning::Warning;
 
 use crate::findings::expect_comparison;
@@ -54,20 +54,10 @@ fn session(expected: &str, end: impl Fn(&str, u32) -> RunEnd) -> Session {
                 (0..RUNS as u32).map(|at| end(target, round * RUNS as u32 + at)).collect();
             trial.batches =
                 ends.iter().flat_map(|end| make_run(target, round, *end)).collect::<Vec<_>>().into();
-            session.trials.push(fail_as_probe(trial, expected, &ends));
+            session.trials.push(trial);
         }
     }
     session
-}
-
-/// Fails a trial at the first run that did not end as expected, as the probe does.
-fn fail_as_probe(mut trial: Trial, expected: &str, ends: &[RunEnd]) -> Trial {
-    if let Some(at) = ends.iter().position(|end| expected != "any" && *end != GOOD) {
-        let kept = trial.batches.to_vec().into_iter().filter(|batch| batch.series == ENDED).take(at + 1);
-        trial.batches = kept.collect::<Vec<_>>().into();
-        trial.failure = Some(Failure::new(FailureKind::WrongWork, "x ended with exit code 7, expected 0"));
-    }
-    trial
 }
 
 fn found(session: &Session) -> Findings {
@@ -81,11 +71,11 @@ fn refusal(findings: &Findings) -> &str {
     }
 }
 
-/// Lists the runs that failed: how many, of how many, and whether they warm up.
-fn failed_runs(findings: &Findings, target: &str) -> Vec<(u32, u32, bool)> {
+/// Lists the runs that failed: how many, of how many.
+fn failed_runs(findings: &Findings, target: &str) -> Vec<(u32, u32)> {
     let of = findings.warnings.iter().filter(|(of, _)| of.as_deref() == Some(target));
     of.filter_map(|(_, warning)| match warning {
-        Warning::RunsEnded { count, runs, warms_up, .. } => Some((*count, *runs, *warms_up)),
+        Warning::RunsEnded { count, runs, .. } => Some((*count, *runs)),
         _ => None,
     })
     .collect()
@@ -100,7 +90,7 @@ fn a_command_that_fails_at_once_is_not_faster() {
         assert!(row.cells[0].comparison().is_none(), "{}", row.metric.name);
         assert!(row.cells[0].level().is_some(), "its own value is still shown");
     }
-    assert_eq!(failed_runs(&findings, "box"), [(120, 120, false)]);
+    assert_eq!(failed_runs(&findings, "box"), [(120, 120)]);
     assert_eq!(failed_runs(&findings, "native"), []);
     let runs = list_runs(&session, &session.plan.cases[0].id, "box");
     assert_eq!((runs.len(), runs[0].end, runs[0].user_ns), (120, BAD, 2e6));
@@ -110,7 +100,8 @@ fn a_command_that_fails_at_once_is_not_faster() {
 fn a_command_that_always_fails_alike_is_compared() {
     let findings = found(&session("any", |_, _| BAD));
     assert!(expect_comparison(&findings.rows[0].cells[0]).warnings.is_empty());
-    assert_eq!(failed_runs(&findings, "native"), [(120, 120, false)]);
+    assert_eq!(findings.outcomes[0].word, Word::FailsEverywhere);
+    assert_eq!(failed_runs(&findings, "native"), [(120, 120)]);
 }
 
 #[test]
@@ -128,41 +119,19 @@ fn ends_that_are_all_good_change_nothing() {
 }
 
 #[test]
-fn a_run_that_fails_is_counted_by_runs_alone_and_apart_where_it_warms_up() {
-    // The first run of each trial warms up, and every third run of all fails.
-    let end = |target: &str, at: u32| {
-        if (at + target.len() as u32).is_multiple_of(3) { BAD } else { GOOD }
-    };
-    let warming = |expected: &str| {
-        let mut session = session(expected, |_, _| GOOD);
-        for trial in &mut session.trials {
-            let first = trial.round * RUNS as u32;
-            let mut ends = (0..RUNS as u32).map(|at| end(&trial.target, first + at)).collect::<Vec<_>>();
-            if expected != "any" {
-                let ran = ends.iter().position(|end| *end == BAD).map_or(RUNS, |at| at + 1);
-                ends.truncate(ran);
-            }
-            let batch = |(at, end): (usize, &RunEnd)| Batch {
-                series: ENDED.into(),
-                phase: if at == 0 { Phase::Cold } else { Phase::Warm },
-                started_ns: 0,
-                sample: Sample::Gauge { value: end.to_gauge() },
-            };
-            trial.batches = ends.iter().enumerate().map(batch).collect::<Vec<_>>().into();
-            let failure = Failure::new(FailureKind::WrongWork, "x ended with exit code 7, expected 0");
-            trial.failure = (expected != "any" && ends.contains(&BAD)).then_some(failure);
-        }
-        found(&session)
-    };
-    let findings = warming("0");
-    // Ten of 30 trials fail when they warm up, ten at the first run that is timed, and ten at the second.
-    assert_eq!(failed_runs(&findings, "native"), [(20, 30, false), (10, 30, true)]);
-    let counts =
-        |warning: &Warning| matches!(warning, Warning::SessionFailed { .. } | Warning::TrialsFailed { .. });
-    assert!(!findings.warnings.iter().any(|(_, warning)| counts(warning)), "{:?}", findings.warnings);
-    assert!(findings.lacks_good_runs());
-    // Warm-ups matter to nobody if any end will do.
-    assert_eq!(failed_runs(&warming("any"), "native"), [(30, 90, false)]);
+fn runs_that_warm_up_are_not_counted() {
+    // The first run of each trial warms up, and fails.
+    let mut session = session("0", |_, _| GOOD);
+    for trial in &mut session.trials {
+        let batch = |at: usize| Batch {
+            series: ENDED.into(),
+            phase: if at == 0 { Phase::Cold } else { Phase::Warm },
+            started_ns: 0,
+            sample: Sample::Gauge { value: if at == 0 { BAD } else { GOOD }.to_gauge() },
+        };
+        trial.batches = (0..RUNS).map(batch).collect::<Vec<_>>().into();
+    }
+    assert_eq!(failed_runs(&found(&session), "native"), []);
 }
 
 #[test]
@@ -170,21 +139,14 @@ fn a_few_pairs_that_end_differently_are_left_out_and_said() {
     let rare = |target: &str, at: u32| if target == "box" && at % 40 == 7 { BAD } else { GOOD };
     let findings = found(&session("any", rare));
     let comparison = expect_comparison(&findings.rows[0].cells[0]);
-    let left_out = Warning::RunsLeftOut {
-        end: BAD,
-        warms_up: false,
-        here: 3,
-        runs: 120,
-        of_baseline: 0,
-        baseline_runs: 120,
-    };
+    let left_out = Warning::RunsLeftOut { end: BAD, here: 3, runs: 120, of_baseline: 0, baseline_runs: 120 };
     assert!(comparison.warnings.contains(&left_out), "{:?}", comparison.warnings);
     assert!((comparison.ratio - 1.0).abs() < 0.01, "the quick failures are not in it: {}", comparison.ratio);
     assert_eq!(comparison.rounds, ROUNDS);
-    // Without -i the whole trial failed with its run.
+    // Without -i a pair is left out as well.
     let findings = found(&session("0", rare));
     let comparison = expect_comparison(&findings.rows[0].cells[0]);
-    assert_eq!(comparison.rounds, ROUNDS - 3);
+    assert_eq!(comparison.rounds, ROUNDS);
     assert!(
         comparison.warnings.iter().any(|warning| matches!(warning, Warning::RunsLeftOut { here: 3, .. }))
     );
@@ -199,7 +161,7 @@ fn too_many_pairs_that_end_differently_leave_no_answer() {
         }));
         assert!(findings.rows[0].cells[0].comparison().is_none(), "{expected}");
     }
-    // On one side: 6 of 120 are 5 %, and may be chance (p = 0.03); 8 are neither.
+    // On one side: 6 of 120 are 5 %, and 8 are more.
     let on_one = |failing: u32| {
         found(&session("any", move |target, at| match target {
             "box" if at % 15 == 3 && at / 15 < failing => BAD,

@@ -73,6 +73,7 @@ impl Allowance {
             // The first call is a batch of its own.
             Amount::Operations { batches, .. } => (batches as usize).saturating_add(1),
             Amount::Duration { .. } => MOST_TIMED,
+            Amount::Outcome => 1,
         };
         let batches =
             each.saturating_mul(series.as_ref().map_or(1, Vec::len)).saturating_mul(REPORTS_A_BATCH);

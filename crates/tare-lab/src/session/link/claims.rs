@@ -53,7 +53,7 @@ impl<'t> Claims<'t> {
     /// Returns the operations of a batch; None where the trial is to find out.
     fn demanded(&self, phase: Phase) -> Option<u64> {
         let warm = match self.request.amount {
-            Amount::Calibrate => return None,
+            Amount::Calibrate | Amount::Outcome => return None,
             Amount::Operations { batch, .. } | Amount::Duration { batch, .. } => batch,
         };
         Some(if phase == Phase::Cold { 1 } else { warm })

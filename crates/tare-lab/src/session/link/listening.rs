@@ -7,7 +7,7 @@ use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
-use tare_data::request::{Request, TrialRequest};
+use tare_data::request::{Amount, Request, TrialRequest};
 
 use crate::platform::{available_bytes, randomise_bytes};
 use crate::provider::proof::{Proof, Proven};
@@ -130,6 +130,9 @@ impl<'t> Listening<'t> {
             }
             Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
                 self.take_batch(&batch, at)?
+            }
+            Frame::Said { trial, said } if ours(trial) && self.request.amount == Amount::Outcome => {
+                self.outcome.said = Some(said);
             }
             Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
                 self.outcome.inside = interference;

@@ -224,7 +224,7 @@ pub fn cost_ns(pace: Pace, amount: Amount) -> f64 {
             (batch as f64 * f64::from(batches) + 1.0, f64::from(batches))
         }
         Amount::Duration { seconds, .. } => return pace.overhead_ns + seconds * 1e9,
-        Amount::Calibrate => return pace.overhead_ns,
+        Amount::Calibrate | Amount::Outcome => return pace.overhead_ns,
     };
     match pace.fixed_ns {
         Some(pass_ns) => pace.overhead_ns + pass_ns * passes,

@@ -7,7 +7,7 @@ use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::demand::Counted;
 use tare_probes::Probe;
-use tare_probes::descriptions::{DEMAND_COMMAND, USER_COMMAND, demand_of};
+use tare_probes::descriptions::{DEMAND_COMMAND, USER_COMMAND, demand_of, run_limit_s};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};
@@ -115,7 +115,7 @@ fn deadline_ms(case: &Case) -> u64 {
     let number = |key: &str| case.parameters.get_integer(key).unwrap_or(0);
     let bytes = number("size").max(number("total"));
     // Prepare, the command and clean.
-    let commands_ms = number("timeout_s").saturating_mul(3_000);
+    let commands_ms = run_limit_s(&case.parameters).unwrap_or(0).saturating_mul(3_000);
     (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
 }
 

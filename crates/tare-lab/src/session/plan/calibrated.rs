@@ -30,6 +30,11 @@ impl Calibrated {
         startup::is_start(&self.selected.case)
     }
 
+    /// Returns the time of a run in the baseline, where there is one.
+    pub fn baseline_ns(&self) -> Option<f64> {
+        Some(self.paces.first()?.as_ref().ok()?.operation_ns)
+    }
+
     /// Computes the amount at a scale: from the baseline's pace, or the slowest environment's where the
     /// baseline has none.
     fn amount(&self, scale: f64) -> Option<Amount> {

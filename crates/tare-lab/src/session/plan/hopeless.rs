@@ -7,6 +7,7 @@ use tare_data::session::{Role, Sides};
 
 use crate::error::{ErrorKind, LabError};
 use crate::session::plan::calibrated::Calibrated;
+use crate::session::plan::outcomes::is_outcome;
 use crate::study::SelectedCase;
 
 /// Bytes of a message: two lines of a terminal.
@@ -45,7 +46,9 @@ fn no_value(what: String, hint: Option<&str>) -> LabError {
 
 /// Refuses a session whose baseline has no room for a case, or cannot run a single one: the user can mend the first, and a table
 /// without values helps nobody.
-pub fn require_baseline(cases: &[Calibrated], baseline: &str) -> Result<(), LabError> {
+///
+/// Where sides are compared, a command that fails by itself is an outcome, and nothing to refuse.
+pub fn require_baseline(cases: &[Calibrated], baseline: &str, is_compared: bool) -> Result<(), LabError> {
     let of_baseline = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
     let failures: Vec<(&SelectedCase, Failure)> =
         cases.iter().filter_map(|case| Some((&case.selected, of_baseline(case)?))).collect();
@@ -56,7 +59,9 @@ pub fn require_baseline(cases: &[Calibrated], baseline: &str) -> Result<(), LabE
             .with_hint("make room there, name another place with --place, or other cases with --only"));
     }
     match failures.as_slice() {
-        [(selected, failure), ..] if failures.len() == cases.len() => {
+        [(selected, failure), ..]
+            if failures.len() == cases.len() && !(is_compared && is_outcome(&selected.case, failure)) =>
+        {
             Err(nothing_in_baseline(selected, failure, baseline))
         }
         _ => Ok(()),
@@ -65,9 +70,12 @@ pub fn require_baseline(cases: &[Calibrated], baseline: &str) -> Result<(), LabE
 
 /// Finds the first failure of an environment that cannot run a single case.
 pub fn find_failure_of_all(cases: &[Calibrated], target: usize) -> Option<&Failure> {
+    let failure = |case: &'_ Calibrated| case.paces.get(target).and_then(|pace| pace.as_ref().err().cloned());
+    let is_outcome =
+        |case: &Calibrated| failure(case).is_some_and(|failure| is_outcome(&case.selected.case, &failure));
     let mut failures = cases.iter().map(|case| case.paces.get(target)?.as_ref().err());
     let first = failures.next()??;
-    failures.all(|failure| failure.is_some()).then_some(first)
+    (failures.all(|failure| failure.is_some()) && !cases.iter().any(is_outcome)).then_some(first)
 }
 
 fn nothing_in_baseline(selected: &SelectedCase, failure: &Failure, baseline: &str) -> LabError {

@@ -9,6 +9,7 @@ mod fitting;
 pub(crate) mod hopeless;
 pub(crate) mod label;
 pub(crate) mod lasting;
+pub(crate) mod outcomes;
 pub(crate) mod paces;
 pub(crate) mod planting;
 pub(crate) mod prepare;

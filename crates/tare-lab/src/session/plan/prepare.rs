@@ -25,6 +25,7 @@ use crate::session::plan::hopeless::{
     advise_on_command, advise_on_environment, find_failure_of_all, require_baseline, require_subject,
 };
 use crate::session::plan::lasting::choose_lasting;
+use crate::session::plan::outcomes::limit_run;
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::staging::{LeftOut, find_left_out};
@@ -95,6 +96,8 @@ pub struct Pilot {
     pub cost_ns: BTreeMap<CellIndex, f64>,
     /// True when each trial is a start, so that rounds need none.
     pub trials_are_starts: bool,
+    /// The slowest run of each case in the baseline so far, where one is known.
+    pub slowest_ns: BTreeMap<usize, f64>,
 }
 
 /// A start that takes longer is named: it is most of the session's time.
@@ -234,6 +237,8 @@ pub fn prepare_session(
     let mut planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
     let mut cost_ns = costs(&cases, scale);
     let mut planted_in = None;
+    let slowest_ns =
+        cases.iter().enumerate().filter_map(|(at, case)| Some((at, case.baseline_ns()?))).collect();
     if let (Some(target), Some((case, rounds))) = (planted, room.choose_planting(seed))
         && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
     {
@@ -262,7 +267,7 @@ pub fn prepare_session(
     };
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
-    Ok(Prepared { plan, pilot: Pilot { started, cost_ns, trials_are_starts } })
+    Ok(Prepared { plan, pilot: Pilot { started, cost_ns, trials_are_starts, slowest_ns } })
 }
 
 /// Measures the room of a session for a planted cost.
@@ -459,16 +464,18 @@ fn calibrate_all(
                     Err(left_out((&[alike], all), now_s(arena) * targets as f64))
                 }
                 (Ok(started), None, None) => {
-                    let selected =
-                        SelectedCase { case: sides[index].fill_case(&selected.case), ..selected.clone() };
-                    calibrate_case(&selected, (index, started), seed, until_ns, arena)?
+                    let slowest_ns = paces.first().and_then(|pace| Some(pace.as_ref().ok()?.operation_ns));
+                    let case = limit_run(sides[index].fill_case(&selected.case), slowest_ns);
+                    let limited = SelectedCase { case, ..selected.clone() };
+                    calibrate_case(&limited, (index, started), seed, until_ns, arena)?
                 }
             });
         }
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
         leave_out_unfit(fitting, (&mut cases, sides, started), arena, observer);
     }
-    require_baseline(&cases, &sides[0].name)?;
+    let is_compared = needing.list_role(Role::Subject).next().is_some();
+    require_baseline(&cases, &sides[0].name, is_compared)?;
     let are_commands = cases.iter().all(|case| case.selected.probe.name == USER_COMMAND);
     let advise = if are_commands { advise_on_command } else { advise_on_environment };
     require_subject(needing, |target| find_failure_of_all(&cases, target), advise)?;
@@ -543,6 +550,6 @@ impl Pilot {
             *longest = longest.max(trial.host_elapsed_ns as f64);
         }
         let trials_are_starts = plan.cases.iter().all(|case| startup::is_start(&case.case));
-        Pilot { started, cost_ns, trials_are_starts }
+        Pilot { started, cost_ns, trials_are_starts, slowest_ns: BTreeMap::new() }
     }
 }

@@ -194,7 +194,7 @@ impl<'a> Forecast<'a> {
             let planned = timed.plan(1.0, self.targets, &BTreeMap::new());
             let batches = |amount: &Amount| match amount {
                 Amount::Operations { batches, .. } => *batches,
-                Amount::Duration { .. } | Amount::Calibrate => 0,
+                Amount::Duration { .. } | Amount::Calibrate | Amount::Outcome => 0,
             };
             let alone = (planned.pairs.len() + 1 < self.targets.len()).then_some(planned.amount);
             planned.pairs.values().chain(&alone).map(batches).collect::<Vec<u32>>()

@@ -7,7 +7,9 @@
 mod announcing;
 pub(super) mod course;
 pub(super) mod lasting;
+mod masking;
 mod open;
+mod outcomes;
 mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +27,7 @@ use crate::session::plan::prepare::{CellIndex, Pilot};
 use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::rounds::course::{Course, is_own_failure};
 use crate::session::rounds::lasting::{Block, Lasting, Wanted, make_stretch_request, read_stretch};
+use crate::session::rounds::outcomes::{Broken, Overdue, Visits};
 
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
@@ -51,6 +54,7 @@ pub struct Rounds<'a> {
     observer: &'a mut dyn Observer,
     course: Course,
     lasting: Lasting,
+    overdue: Overdue,
     /// Time for which starts held up a round, in seconds.
     waits_s: f64,
     /// Time of all trials so far, in seconds.
@@ -150,6 +154,7 @@ impl<'a> Rounds<'a> {
             writer,
             observer,
             lasting,
+            overdue: Overdue::default(),
             course,
             waits_s: 0.0,
             trials_s: 0.0,
@@ -186,8 +191,13 @@ impl<'a> Rounds<'a> {
         }
         self.count_all_limits(true)?;
         self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
-        let mut stopped = None;
-        while let Some(case) = self.next_case() {
+        let compared = self.compare_outcomes();
+        let is_over = matches!(compared, Ok(true));
+        let mut stopped = compared.err();
+        while stopped.is_none()
+            && !is_over
+            && let Some(case) = self.next_case()
+        {
             if self.ends_early && self.course.is_far_from_decided(self.arena.now_ns()) {
                 stopped = Some(Stop::Early);
                 break;
@@ -200,6 +210,7 @@ impl<'a> Rounds<'a> {
         }
         let ended_ns = self.arena.now_ns();
         let wanted = match stopped {
+            None if is_over => None,
             None | Some(Stop::Early) => Some(Wanted::First),
             Some(Stop::Budget) => Some(Wanted::All),
             Some(_) => None,
@@ -223,6 +234,30 @@ impl<'a> Rounds<'a> {
         let rest_s =
             (ending == Ending::Early).then(|| self.course.estimate_rest_s(&open, ended_ns)).flatten();
         Ok(Ended { ending, rest_s })
+    }
+
+    /// Compares the outcomes of commands in starts of their own, and enters all environments again for the rounds. True where no times
+    /// are left to be compared.
+    fn compare_outcomes(&mut self) -> Result<bool, Stop> {
+        let mut visits = Visits {
+            arena: &mut *self.arena,
+            writer: &mut *self.writer,
+            observer: &mut *self.observer,
+            course: &mut self.course,
+        };
+        let starts = visits.count_starts();
+        if starts == 0 {
+            return Ok(false);
+        }
+        let entered = visits.leave_all();
+        let has_times = visits.run(starts).map_err(|broken| match broken {
+            Broken::Interrupted => Stop::Interrupted,
+            Broken::Error(error) => Stop::Error(error),
+        })?;
+        if has_times {
+            entered.into_iter().try_for_each(|target| self.enter_again(target))?;
+        }
+        Ok(!has_times)
     }
 
     /// Runs the blocks of work that lasts which are wanted.
@@ -326,6 +361,7 @@ impl<'a> Rounds<'a> {
                 let trials = self.run_attempt(Slot { case, round, attempt }, &targets)?;
                 let disturbed = trials.iter().find_map(find_disturbance);
                 self.course.failures += trials.iter().filter(|trial| is_own_failure(trial)).count() as u32;
+                self.overdue.note_trials(case, &trials, &mut self.course);
                 self.course.session.trials.extend(trials);
                 match disturbed {
                     Some(reason) if attempt + 1 < first + MOST_ATTEMPTS && self.may_repeat() => {

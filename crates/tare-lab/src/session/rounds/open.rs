@@ -120,6 +120,12 @@ impl Open {
         all.into_iter().filter(takes_part).collect()
     }
 
+    /// Ends the rounds of a cell for which no more could tell anything.
+    pub fn close(&mut self, cell: CellIndex) {
+        self.decided.insert(cell);
+        self.watched.remove(&cell);
+    }
+
     /// Tells whether a planted cost is still to be found, after the first pass where there is more than one look.
     fn is_sought(&self, plan: &Plan, case: usize, target: usize, round: u32) -> bool {
         let from = if plan.looks.len() > 1 { FIRST_PASS } else { 0 };

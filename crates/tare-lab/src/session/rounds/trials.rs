@@ -6,6 +6,7 @@ use tare_analysis::order;
 use tare_data::batch::Batch;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
+use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest, Turn};
 use tare_data::session::declared::{Alternation, Batching};
 use tare_data::session::{PlannedCase, Trial};
@@ -17,6 +18,7 @@ use crate::error::LabError;
 use crate::session::arena::{Outcome, Turning};
 use crate::session::plan::before::trial_request;
 use crate::session::plan::budget::{cut_deadline_ms, last_moment_ns};
+use crate::session::plan::outcomes::{is_compared, limit_run, run_limit_ms};
 use crate::session::plan::prepare::CellIndex;
 use crate::session::rounds::{Rounds, Slot, Stop};
 use crate::study::startup;
@@ -182,7 +184,7 @@ impl Rounds<'_> {
         let case = &self.course.session.plan.cases[slot.case];
         let (batch, batches) = match pair_amount(case, &self.course.session.plan.targets[subject].name) {
             Amount::Operations { batch, batches } => (batch, batches),
-            Amount::Calibrate | Amount::Duration { .. } => (1, 1),
+            Amount::Calibrate | Amount::Duration { .. } | Amount::Outcome => (1, 1),
         };
         let cell = CellIndex { case: slot.case, target: subject };
         let step_ns =
@@ -204,10 +206,26 @@ impl Rounds<'_> {
             path: String::new(),
             descriptor: None,
             is_second: false,
-            patience_ms: ((step_ns * PATIENCE_FACTOR / 1e6) as u64).max(least_ms),
+            patience_ms: ((step_ns * PATIENCE_FACTOR / 1e6) as u64)
+                .max(least_ms)
+                .max(self.limit_ms(slot.case)),
             settle,
             processor: processors.get(drawn as usize).copied().filter(|_| on_one),
         }
+    }
+
+    /// Returns the time that a step with a run needs at most, so that a run which takes too long is ended by itself.
+    fn limit_ms(&self, case: usize) -> u64 {
+        // All sides of a case have one limit.
+        let limited = self.limit_case(case, 0);
+        if is_compared(&limited) { run_limit_ms(&limited) + DEADLINE_LEAST_MS } else { 0 }
+    }
+
+    /// Limits the runs of a case on a side.
+    fn limit_case(&self, case: usize, target: usize) -> Case {
+        let (plan, slowest_ns) =
+            (&self.course.session.plan, self.course.pilot.slowest_ns.get(&case).copied());
+        limit_run(plan.targets[target].fill_case(&plan.cases[case].case), slowest_ns)
     }
 
     /// Draws for an attempt at a round.
@@ -240,21 +258,15 @@ impl Rounds<'_> {
             ((expected_ns * DEADLINE_FACTOR / 1e6) as u64).clamp(DEADLINE_LEAST_MS, DEADLINE_MOST_MS);
         // A side waits for its partner's step, and a first one may take longer.
         let patience_ms = turn.as_ref().map_or(0, |(_, turn)| turn.patience_ms);
-        let deadline_ms = deadline_ms.max(DEADLINE_STEPS * patience_ms);
+        let deadline_ms = deadline_ms.max(DEADLINE_STEPS * patience_ms).max(self.limit_ms(slot.case));
         let deadline_ms = cut_deadline_ms(deadline_ms, self.course.until_ns, self.arena.now_ns());
         let seed = Generator::for_part(plan.seed, &format!("{} {}", case.id, slot.round)).next_u64();
         let amount = match &turn {
             Some((subject, _)) => pair_amount(case, &plan.targets[*subject].name),
             None => case.amount,
         };
-        let mut request = trial_request(
-            number,
-            &plan.targets[target].fill_case(&case.case),
-            amount,
-            started,
-            seed,
-            deadline_ms,
-        )?;
+        let limited = self.limit_case(slot.case, target);
+        let mut request = trial_request(number, &limited, amount, started, seed, deadline_ms)?;
         request.turn = turn.map(|(_, turn)| turn);
         Ok(request)
     }

@@ -10,6 +10,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
+use tare_data::session::outcome::Said;
 use tare_paths::door::Door;
 
 pub use self::report::Report;
@@ -52,6 +53,7 @@ pub struct Trial<'a> {
     turns: Option<Turns>,
     /// Context switches that were forced on each batch of a pair.
     forced: Vec<u64>,
+    said: Option<Said>,
     sink: &'a mut dyn FnMut(Batch),
 }
 
@@ -66,8 +68,8 @@ impl<'a> Trial<'a> {
         folder: Option<&'a Door>,
         sink: &'a mut dyn FnMut(Batch),
     ) -> Self {
-        let (waiting, forced) = Default::default();
-        Trial { request, program, folder, carried: None, waiting, turns: None, forced, sink }
+        let (waiting, forced, said) = Default::default();
+        Trial { request, program, folder, carried: None, waiting, turns: None, forced, said, sink }
     }
 
     /// Adds the turns of a pair.
@@ -150,6 +152,7 @@ impl<'a> Trial<'a> {
         };
         let done = match self.request.amount {
             Amount::Calibrate => self.calibrate(&mut work),
+            Amount::Outcome => self.batch(Phase::Warm, 1, &mut work),
             Amount::Operations { batch, batches } => match self.turns.take() {
                 None => warm_up(self, &mut work)
                     .and_then(|()| (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))),
@@ -212,6 +215,26 @@ impl<'a> Trial<'a> {
     /// Counts the batches of a pair for which another program took the processor.
     pub(crate) fn count_interrupted(&self) -> Option<u64> {
         self.request.turn.is_some().then(|| count_interrupted(&self.forced))
+    }
+
+    /// Tells whether this trial finds out how long an operation takes.
+    pub(crate) fn is_calibrating(&self) -> bool {
+        self.request.amount == Amount::Calibrate
+    }
+
+    /// Tells whether this trial is one run of a command whose output is kept.
+    pub(crate) fn keeps_outcome(&self) -> bool {
+        self.request.amount == Amount::Outcome
+    }
+
+    /// Keeps output and files of a run, which are sent at the end.
+    pub(crate) fn keep_said(&mut self, said: Said) {
+        self.said = Some(said);
+    }
+
+    /// Takes what was kept of a run.
+    pub(crate) fn take_said(&mut self) -> Option<Said> {
+        self.said.take()
     }
 
     /// Tells whether this is one side of a pair.

@@ -1,0 +1,72 @@
+//! Outcomes of made-up commands: each gets its right name, and alike sides are told apart in at most 1 % of sessions.
+//!
+//! `bench/outcomes` runs many more sessions, and writes the table of docs/method/outcomes.md.
+
+use tare_analysis::outcome::{CommandOutcome, Word, compare_outcomes};
+use tare_data::session::outcome::Part;
+use tare_specimen::{Command, make_outcomes};
+
+/// Sessions of each command.
+const SESSIONS: u64 = 40;
+
+/// Counts the sessions in which something holds of the outcome in the first environment.
+fn count(command: Command, starts: u32, holds: impl Fn(&CommandOutcome) -> bool) -> u64 {
+    let outcome = |seed| compare_outcomes(&make_outcomes(command, 1, starts, seed)).remove(0);
+    (0..SESSIONS).filter(|seed| holds(&outcome(*seed))).count() as u64
+}
+
+fn count_word(command: Command, starts: u32, word: Word) -> u64 {
+    count(command, starts, |outcome| outcome.word == word)
+}
+
+#[test]
+fn made_up_commands_get_their_right_name() {
+    for (command, word) in [
+        (Command::FailsOnly, Word::FailsOnly),
+        (Command::Hangs, Word::FailsOnly),
+        (Command::PassesLater, Word::FailsEverywhere),
+        (Command::PrintsTime, Word::Same),
+        (Command::PrintsInAnyOrder, Word::Same),
+        (Command::IsSlower, Word::Same),
+        (Command::WritesAnotherFile, Word::Differs),
+    ] {
+        assert_eq!(count_word(command, 10, word), SESSIONS, "{command:?}");
+    }
+    let flaky = count_word(Command::Fails(0.333, 0.333), 10, Word::NowAndThen);
+    assert!(flaky >= SESSIONS - 1, "{flaky}");
+    for command in [Command::Fails(0.05, 0.05), Command::Fails(0.3, 0.02)] {
+        assert_eq!(count_word(command, 10, Word::FailsOnly), 0, "{command:?}");
+    }
+    let told = count_word(Command::Fails(0.3, 0.02), 80, Word::MoreOften);
+    assert!(told >= SESSIONS - 2, "{told}");
+}
+
+#[test]
+fn alike_sides_are_not_told_apart() {
+    for environments in [1, 5] {
+        let is_blamed = |seed: &u64| {
+            let session = make_outcomes(Command::VariesAlike, environments, 10, *seed);
+            compare_outcomes(&session)
+                .iter()
+                .any(|outcome| outcome.word.is_difference() || !outcome.differences.is_empty())
+        };
+        let blamed = (0..400).filter(is_blamed).count();
+        assert!(blamed <= 8, "{blamed} of 400 with {environments}");
+    }
+}
+
+#[test]
+fn a_difference_is_named_and_what_varies_is_not_steady() {
+    let outcome = compare_outcomes(&make_outcomes(Command::WritesAnotherFile, 1, 6, 1)).remove(0);
+    assert!(outcome.differences.iter().all(|one| one.part == Part::Files) && !outcome.differences.is_empty());
+    let outcome = compare_outcomes(&make_outcomes(Command::PrintsInAnyOrder, 1, 6, 1)).remove(0);
+    assert_eq!(outcome.unsteady, [Part::Output]);
+}
+
+#[test]
+fn so_few_starts_that_nothing_could_be_told_are_no_answer() {
+    for (starts, word) in [(2, Word::TooFew), (5, Word::Same)] {
+        assert_eq!(count_word(Command::IsSlower, starts, word), SESSIONS, "{starts}");
+    }
+    assert_eq!(count_word(Command::FailsOnly, 2, Word::NowAndThen), SESSIONS, "both counts are shown");
+}

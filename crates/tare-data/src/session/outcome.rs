@@ -1,0 +1,89 @@
+//! The outcome of a command's run: how it ended, its output, and the files that it wrote.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::RunEnd;
+
+/// Bytes of a stream of output that are compared.
+pub const MOST_OUTPUT: usize = 64 << 10;
+/// Limit on the files that a run may have changed.
+pub const MOST_FILES: usize = 500;
+
+/// Output and files of a run, as the agent saw them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// The process number of the command.
+    pub pid: u32,
+    pub output: Captured,
+    pub errors: Captured,
+    /// Files below the working folder that are not as they were before; none where there are too many to look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<Written>>,
+}
+
+/// The beginning of a stream of output.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Captured {
+    /// Lines without control characters.
+    pub lines: Vec<String>,
+    /// True where there was more than [`MOST_OUTPUT`].
+    pub is_cut: bool,
+}
+
+/// A file that a run made or changed; without a size, one that it removed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Written {
+    pub path: String,
+    pub size: Option<u64>,
+    /// Hash of its contents; none of a long one.
+    pub hash: Option<u64>,
+}
+
+/// Things that are compared beside the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    Output,
+    Errors,
+    Files,
+}
+
+impl Part {
+    pub const ALL: [Part; 3] = [Part::Output, Part::Errors, Part::Files];
+}
+
+/// The first run of a command in a start in which nothing is timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeRun {
+    pub case: String,
+    #[serde(rename = "environment")]
+    pub target: String,
+    /// Number of the start among those for this, from 0.
+    pub start: u32,
+    pub end: RunEnd,
+    /// Empty where sides share a folder, or nothing came.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<Part, Lines>,
+}
+
+/// Lines of a part, by their hashes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lines {
+    /// Of each line: the hash as it is, and without times, process numbers, addresses and temporary names.
+    pub hashes: Vec<[u64; 2]>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
+    /// Text of a few short lines that not all runs have, by their hash as they are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shown: BTreeMap<u64, String>,
+}
+
+/// Hashes bytes to a number that JSON keeps exactly (FNV-1a, folded). It tells lines apart, and proves nothing.
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    const FOLDED: u32 = 52;
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+    (hash >> FOLDED) ^ (hash & ((1 << FOLDED) - 1))
+}

@@ -1,0 +1,63 @@
+//! Runs for the outcome of commands: how many starts they need, and how long a run may take.
+
+use tare_analysis::outcome::{PARTS, is_enough};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::{Case, USER};
+use tare_data::session::{Plan, Role};
+use tare_probes::descriptions::{LONGEST_TIMEOUT_S, run_limit_s};
+
+/// A run ends at this many times the baseline's slowest run, and no sooner than after so many seconds.
+const LIMIT_FACTOR: f64 = 10.0;
+const LEAST_LIMIT_S: f64 = 10.0;
+/// Parameter with the seconds that a run may take; 0 where the baseline tells.
+const LIMIT: &str = "timeout_s";
+/// Starts of a side where the user fixed the number of rounds, at most.
+const MOST_FIXED: u32 = 10;
+/// Starts of a side for all commands together, at most.
+const MOST_STARTS: u32 = 60;
+/// Share of the time that is left which these starts may take.
+const MOST_SHARE: f64 = 0.25;
+
+/// Tells whether the outcome of a case is compared: that of a command which works in the user's folder.
+pub fn is_compared(case: &Case) -> bool {
+    case.probe.starts_with(USER) && case.parameters.get_text("folder").is_ok_and(|folder| !folder.is_empty())
+}
+
+/// Tells whether the outcome of a planned case is compared; sides that have commands have them in one case.
+pub fn has_outcome(plan: &Plan, case: usize) -> bool {
+    is_compared(&plan.targets[0].fill_case(&plan.cases[case].case))
+}
+
+/// Tells whether a failure before the rounds is an outcome of the command itself, and not of a step beside it.
+pub fn is_outcome(case: &Case, failure: &Failure) -> bool {
+    let is_end = matches!(failure.kind, FailureKind::WrongWork | FailureKind::Deadline);
+    is_compared(case) && is_end && !failure.reason.starts_with("--")
+}
+
+/// Limits a run by the slowest of the baseline where the user gave no limit.
+pub fn limit_run(mut case: Case, slowest_ns: Option<f64>) -> Case {
+    if let (Ok("0"), Some(slowest_ns)) = (case.parameters.get_text(LIMIT), slowest_ns) {
+        let seconds = (LIMIT_FACTOR * slowest_ns / 1e9).clamp(LEAST_LIMIT_S, LONGEST_TIMEOUT_S as f64);
+        case.parameters.0.insert(LIMIT.into(), (seconds.ceil() as u64).to_string());
+    }
+    case
+}
+
+/// Returns the longest time of a run of a case, in milliseconds.
+pub fn run_limit_ms(case: &Case) -> u64 {
+    run_limit_s(&case.parameters).unwrap_or(0).saturating_mul(1_000)
+}
+
+/// Chooses how many starts each side has for the outcomes of these cases, each of which takes `round_s` on all sides.
+pub fn choose_starts(plan: &Plan, cases: usize, round_s: f64, left_s: Option<f64>) -> u32 {
+    let subjects = plan.targets.of_role(Role::Subject).count();
+    let things = PARTS * cases * subjects;
+    if things == 0 {
+        return 0;
+    }
+    let wanted = (1..).find(|starts| is_enough([*starts; 2], things)).unwrap_or(MOST_FIXED);
+    let is_fixed = plan.budget_s.is_none() && !plan.until_decided;
+    let wanted = if is_fixed { plan.rounds.min(MOST_FIXED) } else { wanted };
+    let affordable = left_s.map_or(MOST_STARTS, |left_s| (left_s * MOST_SHARE / round_s.max(1e-3)) as u32);
+    wanted.min(affordable).min(MOST_STARTS / cases as u32)
+}

@@ -1,0 +1,178 @@
+//! Outcomes of commands in sentences: whether they do the same in an environment, and what differs.
+
+use tare_analysis::findings::{Cell, Findings};
+use tare_analysis::outcome::{Change, CommandOutcome, Difference, Word};
+use tare_data::batch::RunEnd;
+use tare_data::session::outcome::Part;
+
+use crate::language::{Language, say};
+use crate::text::clean_text;
+use crate::warnings::describe_end;
+
+/// Exit codes of shells and of programs that start others, which say why nothing ran.
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
+/// Describes the outcomes of all commands in an environment.
+pub fn describe_outcomes(findings: &Findings, subject: usize, language: Language) -> Vec<String> {
+    let name = &findings.subjects[subject];
+    let of: Vec<&CommandOutcome> =
+        findings.outcomes.iter().filter(|outcome| outcome.target == *name).collect();
+    let is_same = |outcome: &&CommandOutcome| outcome.word == Word::Same;
+    let mut sentences = Vec::new();
+    if of.len() > 1 && of.iter().all(is_same) {
+        sentences.push(say!(language, "All {count} commands do the same.", count = of.len()));
+        return sentences;
+    }
+    for outcome in of {
+        sentences.push(describe_word(outcome, language));
+        let is_untimed = |row: &&tare_analysis::findings::Row| row.headline && row.case == outcome.case;
+        let cell = findings.rows.iter().find(is_untimed).and_then(|row| row.cells.get(subject));
+        if outcome.end.is_some() && matches!(cell, Some(Cell::Missing(_))) {
+            sentences.push(language.word("Times aren't compared: too few pairs ended alike.").to_owned());
+        }
+        if !outcome.differences.is_empty() {
+            let all: Vec<String> =
+                outcome.differences.iter().map(|one| describe_difference(one, language)).collect();
+            let differences = all.join(language.word("; "));
+            sentences.push(say!(language, "Differs: {differences}.", differences = differences));
+        }
+        sentences.extend(describe_reach(outcome, language));
+    }
+    sentences
+}
+
+fn describe_word(outcome: &CommandOutcome, language: Language) -> String {
+    let command = clean_text(&outcome.label);
+    let counts = describe_counts(outcome, language);
+    let side = clean_text(outcome.fails_in.as_deref().unwrap_or_default());
+    match outcome.word {
+        Word::Same => say!(language, "{command} does the same.", command = command),
+        Word::Differs => say!(
+            language,
+            "{command} differs in {environment}.",
+            command = command,
+            environment = clean_text(&outcome.target)
+        ),
+        Word::FailsOnly => {
+            say!(
+                language,
+                "{command} fails only in {side}: {counts}.",
+                command = command,
+                side = side,
+                counts = counts
+            )
+        }
+        Word::MoreOften => {
+            say!(
+                language,
+                "{command} fails more often in {side}: {counts}.",
+                command = command,
+                side = side,
+                counts = counts
+            )
+        }
+        Word::NowAndThen => match outcome.needed {
+            Some(needed) => say!(
+                language,
+                "{command} fails now and then: {counts}; {needed} starts of each side would tell such shares apart.",
+                command = command,
+                counts = counts,
+                needed = needed
+            ),
+            None => {
+                say!(language, "{command} fails now and then: {counts}.", command = command, counts = counts)
+            }
+        },
+        Word::FailsEverywhere => {
+            let hint = describe_hint(outcome, language);
+            say!(
+                language,
+                "{command} fails everywhere alike: {counts}{hint}.",
+                command = command,
+                counts = counts,
+                hint = hint
+            )
+        }
+        Word::TooFew => {
+            let [of_baseline, here] = outcome.counts.map(|count| count.starts);
+            say!(
+                language,
+                "{command}: no difference in {here} starts and {of_baseline} of the baseline, too few to show one.",
+                command = command,
+                here = here,
+                of_baseline = of_baseline
+            )
+        }
+    }
+}
+
+/// Describes how often a command ended so: on the side where it does so more often first.
+fn describe_counts(outcome: &CommandOutcome, language: Language) -> String {
+    let Some(end) = outcome.end else { return String::new() };
+    let [baseline, here] = outcome.counts;
+    let is_of_baseline = outcome.fails_in.as_ref() == Some(&outcome.against);
+    let (first, other, name) = match is_of_baseline {
+        true => (baseline, here, &outcome.target),
+        false => (here, baseline, &outcome.against),
+    };
+    say!(
+        language,
+        "{end} in {so} of {starts}, {other} {other_so} of {other_starts}",
+        end = describe_end(end, language),
+        so = first.so,
+        starts = first.starts,
+        other = clean_text(name),
+        other_so = other.so,
+        other_starts = other.starts
+    )
+}
+
+/// Tells why nothing may have run, and the last line of a run that failed.
+fn describe_hint(outcome: &CommandOutcome, language: Language) -> String {
+    let hint = match outcome.end {
+        Some(RunEnd::ExitCode(NOT_FOUND)) => Some(language.word("a program was not found").to_owned()),
+        Some(RunEnd::ExitCode(NOT_EXECUTABLE)) => {
+            Some(language.word("a program is not executable").to_owned())
+        }
+        Some(RunEnd::TimedOut) => Some(language.word("--timeout gives a run more time").to_owned()),
+        _ => outcome.last_line.as_deref().map(clean_text),
+    };
+    hint.map(|hint| say!(language, " ({hint})", hint = hint)).unwrap_or_default()
+}
+
+fn describe_difference(difference: &Difference, language: Language) -> String {
+    let text = clean_text(&difference.text);
+    let line = match (difference.part, text.is_empty()) {
+        (Part::Files, _) => text,
+        (_, true) => language.word("a line").to_owned(),
+        (Part::Output, false) => format!("\"{text}\""),
+        (Part::Errors, false) => say!(language, "\"{text}\" on standard error", text = text),
+    };
+    match (difference.part, difference.change) {
+        (Part::Files, Change::Missing) => say!(language, "{file} is not written", file = line),
+        (Part::Files, Change::Added) => say!(language, "{file} is written there alone", file = line),
+        (_, Change::Changed) => say!(language, "{file} has other contents", file = line),
+        (_, Change::Missing) => say!(language, "{line} is missing", line = line),
+        (_, Change::Added) => say!(language, "{line} is there alone", line = line),
+    }
+}
+
+/// Tells what the outcome leaves out, where something was compared.
+fn describe_reach(outcome: &CommandOutcome, language: Language) -> Option<String> {
+    if outcome.word == Word::TooFew {
+        return None;
+    }
+    let has = |part| outcome.compared.contains(&part);
+    Some(
+        match () {
+            () if outcome.is_cut && has(Part::Output) => {
+                language.word("Of longer output the first 64 KiB are compared.")
+            }
+            () if !has(Part::Output) => language.word("Exit codes alone are compared."),
+            () if !has(Part::Files) => language.word("Files are not compared."),
+            () => return None,
+        }
+        .to_owned(),
+    )
+}
