@@ -132,7 +132,7 @@ fn count_runs(session: &Session, row: &Row, subject: &str, comparison: &Comparis
     let amount = planned.map(|case| case.pairs.get(subject).copied().unwrap_or(case.amount));
     let of_round = match amount {
         Some(Amount::Operations { batch, batches }) => batch.saturating_mul(u64::from(batches)),
-        Some(Amount::Calibrate | Amount::Duration { .. }) | None => 1,
+        Some(Amount::Calibrate | Amount::Duration { .. } | Amount::Outcome) | None => 1,
     };
     usize::try_from(of_round.saturating_mul(u64::from(comparison.rounds))).unwrap_or(usize::MAX)
 }

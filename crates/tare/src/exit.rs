@@ -70,7 +70,7 @@ impl Exit {
             Exit::Usage => "an option, a name, a study or a command cannot be understood or found",
             Exit::Environment => {
                 "an environment cannot be used: the baseline failed, every other environment failed, or the command \
-                 failed everywhere"
+                 failed where nothing is compared"
             }
             Exit::Gate => {
                 "a condition of `--fail-if` is met, cannot be decided (unless `--allow-undecided`), or had nothing to \
@@ -78,7 +78,7 @@ impl Exit {
             }
             Exit::Undecided => {
                 "the session had comparisons to decide and decided none, never with a fixed number of rounds; or too many runs of the \
-                 commands failed to compare any; of older and newer records, nothing could be compared"
+                 commands failed to compare any, and no side is told apart; of older and newer records, nothing could be compared"
             }
             Exit::Done => "done",
         }

@@ -48,7 +48,7 @@ pub struct View {
     /// (repeatable).
     #[arg(long = "export", value_name = "FORMAT[=FILE]", value_parser = parse_export)]
     pub exports: Vec<Wanted>,
-    /// Exit with 6 if a cell is slower, undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * as a
+    /// Exit with 6 if a cell is slower, differs, is undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * as a
     /// wildcard (repeatable).
     #[arg(long, group = "gate", value_name = "CONDITION", value_parser = Condition::of_one)]
     pub fail_if: Vec<Condition>,

@@ -228,7 +228,10 @@ impl Visits<'_> {
         let never = sides.map(|(all, failed, _)| failed == all);
         let ever = sides.map(|(_, failed, _)| failed > 0);
         let is_apart = (never[0] && !ever[1]) || (never[1] && !ever[0]);
-        let is_unlike = if is_any { is_apart } else { never.contains(&true) };
+        // One that failed in every calibration as well has no later run to time.
+        let is_missing =
+            [partner, target].iter().any(|at| planned.missing.contains_key(&session.plan.targets[*at].name));
+        let is_unlike = if is_any { is_apart } else { is_missing && never.contains(&true) };
         (is_enough && is_unlike) || sides.iter().any(|(.., overdue)| *overdue >= MOST_OVERDUE)
     }
 }
