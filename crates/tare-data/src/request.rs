@@ -107,7 +107,7 @@ pub enum Amount {
     Operations { batch: u64, batches: u32 },
     /// Batches of `batch` operations until the time is up, as tools do that run for 60 s.
     Duration { batch: u64, seconds: f64 },
-    /// One run of a command that is not timed, and whose output and files are kept.
+    /// A single run of a command that is not timed, and whose output and files are kept.
     Outcome,
 }
 

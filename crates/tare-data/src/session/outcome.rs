@@ -71,7 +71,7 @@ pub struct OutcomeRun {
 /// Lines of a part, by their hashes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lines {
-    /// Of each line: the hash as it is, and without times, process numbers, addresses and temporary names.
+    /// Two hashes a line: as it is, and without times, process numbers, addresses and temporary names.
     pub hashes: Vec<[u64; 2]>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,

@@ -101,7 +101,7 @@ pub struct Ended {
     pub used: libc::rusage,
     /// True where it took too long and was killed for it.
     pub overdue: bool,
-    /// Of each reader, in their order.
+    /// Outputs by reader, in their order.
     pub outputs: Vec<Output>,
 }
 

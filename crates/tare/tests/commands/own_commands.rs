@@ -153,7 +153,7 @@ fn a_command_that_fails_in_one_environment_alone_is_an_answer() {
     let program = Program::new();
     // This process is seen in native alone.
     let command = format!(
-        "echo $$ $(date +%N)ns; test -e /proc/{} || {{ echo lost >&2; exit 7; }}; echo found; echo x >made",
+        "echo $$ $(date +%N); test -e /proc/{} || {{ echo lost >&2; exit 7; }}; echo found; echo x >made",
         std::process::id()
     );
     let run = |more: &[&str]| {
@@ -210,7 +210,7 @@ fn a_command_that_fails_everywhere_has_a_hint_and_one_that_does_the_same_says_so
     let out = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = "fails everywhere alike: exit code 127 in 6 of 6, native 6 of 6 (a program was not found).";
     assert!(out.contains(words), "{out}");
-    // What the first run of a start leaves, the second finds; and lines may come in any order.
+    // The first run of a start leaves what the second finds; and lines may come in any order.
     let out = ok(run("echo $$; date; { echo a & echo b & wait; }; test -e left || touch left"));
     assert!(out.contains("does the same."), "{out}");
 }

@@ -47,7 +47,7 @@ fn no_value(what: String, hint: Option<&str>) -> LabError {
 /// Refuses a session whose baseline has no room for a case, or cannot run a single one: the user can mend the first, and a table
 /// without values helps nobody.
 ///
-/// Where sides are compared, a command that fails by itself is an outcome, and nothing to refuse.
+/// A command that fails by itself is an outcome, and nothing to refuse, if sides are compared.
 pub fn require_baseline(cases: &[Calibrated], baseline: &str, is_compared: bool) -> Result<(), LabError> {
     let of_baseline = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
     let failures: Vec<(&SelectedCase, Failure)> =

@@ -464,9 +464,7 @@ fn calibrate_all(
                     Err(left_out((&[alike], all), now_s(arena) * targets as f64))
                 }
                 (Ok(started), None, None) => {
-                    let slowest_ns = paces.first().and_then(|pace| Some(pace.as_ref().ok()?.operation_ns));
-                    let case = limit_run(sides[index].fill_case(&selected.case), slowest_ns);
-                    let limited = SelectedCase { case, ..selected.clone() };
+                    let limited = limit_case(&selected, &sides[index], paces.first());
                     calibrate_case(&limited, (index, started), seed, until_ns, arena)?
                 }
             });
@@ -474,12 +472,17 @@ fn calibrate_all(
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
         leave_out_unfit(fitting, (&mut cases, sides, started), arena, observer);
     }
-    let is_compared = needing.list_role(Role::Subject).next().is_some();
-    require_baseline(&cases, &sides[0].name, is_compared)?;
+    require_baseline(&cases, &sides[0].name, needing.list_role(Role::Subject).next().is_some())?;
     let are_commands = cases.iter().all(|case| case.selected.probe.name == USER_COMMAND);
     let advise = if are_commands { advise_on_command } else { advise_on_environment };
     require_subject(needing, |target| find_failure_of_all(&cases, target), advise)?;
     Ok(cases)
+}
+
+/// Fills a side's command into a case, and limits its runs by the pace of the baseline, where that is known.
+fn limit_case(selected: &SelectedCase, side: &Side, baseline: Option<&Result<Pace, Failure>>) -> SelectedCase {
+    let slowest_ns = baseline.and_then(|pace| Some(pace.as_ref().ok()?.operation_ns));
+    SelectedCase { case: limit_run(side.fill_case(&selected.case), slowest_ns), ..selected.clone() }
 }
 
 /// Counts what each command asks of the baseline.

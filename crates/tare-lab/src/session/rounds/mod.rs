@@ -27,7 +27,7 @@ use crate::session::plan::prepare::{CellIndex, Pilot};
 use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::rounds::course::{Course, is_own_failure};
 use crate::session::rounds::lasting::{Block, Lasting, Wanted, make_stretch_request, read_stretch};
-use crate::session::rounds::outcomes::{Broken, Overdue, Visits};
+use crate::session::rounds::outcomes::{Overdue, Visits};
 
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
@@ -250,10 +250,7 @@ impl<'a> Rounds<'a> {
             return Ok(false);
         }
         let entered = visits.leave_all();
-        let has_times = visits.run(starts).map_err(|broken| match broken {
-            Broken::Interrupted => Stop::Interrupted,
-            Broken::Error(error) => Stop::Error(error),
-        })?;
+        let has_times = visits.run(starts)?;
         if has_times {
             entered.into_iter().try_for_each(|target| self.enter_again(target))?;
         }

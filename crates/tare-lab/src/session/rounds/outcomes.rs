@@ -17,6 +17,7 @@ use crate::session::arena::{Arena, Started};
 use crate::session::plan::before::trial_request;
 use crate::session::plan::outcomes::{choose_starts, has_outcome, limit_run, run_limit_ms};
 use crate::session::plan::prepare::CellIndex;
+use crate::session::rounds::Stop;
 use crate::session::rounds::course::Course;
 use crate::session::rounds::masking::list_parts;
 
@@ -36,12 +37,6 @@ pub struct Visits<'a> {
     pub writer: &'a mut Writer,
     pub observer: &'a mut dyn Observer,
     pub course: &'a mut Course,
-}
-
-/// Why the visits end before all were made.
-pub enum Broken {
-    Interrupted,
-    Error(LabError),
 }
 
 impl Visits<'_> {
@@ -67,7 +62,7 @@ impl Visits<'_> {
 
     /// Runs every command once in each of so many starts of each side. All environments are left when this returns; true where times
     /// are left to be compared.
-    pub fn run(&mut self, starts: u32) -> Result<bool, Broken> {
+    pub fn run(&mut self, starts: u32) -> Result<bool, Stop> {
         self.announce(starts);
         let mut runs: Vec<OutcomeRun> = Vec::new();
         let mut failed: BTreeSet<usize> = BTreeSet::new();
@@ -99,7 +94,7 @@ impl Visits<'_> {
         }
         choose_shown(&mut runs);
         for run in runs {
-            self.writer.append(&Entry::Outcome(run.clone())).map_err(|e| Broken::Error(e.into()))?;
+            self.writer.append(&Entry::Outcome(run.clone())).map_err(LabError::from)?;
             self.course.session.outcomes.push(run);
         }
         Ok(self.close_cells(&cases))
@@ -110,16 +105,16 @@ impl Visits<'_> {
         &mut self,
         (case, target): (usize, usize),
         start: u32,
-    ) -> Result<Result<OutcomeRun, Failure>, Broken> {
+    ) -> Result<Result<OutcomeRun, Failure>, Stop> {
         let plan = &self.course.session.plan;
         self.observer.observe_event(Event::Outcome { target: &plan.targets[target].name });
         let ran = self.run_entered(case, target);
         self.arena.leave_environment(target);
         if let Some(error) = self.arena.host_failure() {
-            return Err(Broken::Error(error));
+            return Err(error.into());
         }
         if self.arena.is_interrupted() {
-            return Err(Broken::Interrupted);
+            return Err(Stop::Interrupted);
         }
         let (case, target) = self.names((case, target));
         let (case, target) = (case.to_owned(), target.to_owned());
@@ -228,7 +223,7 @@ impl Visits<'_> {
         let never = sides.map(|(all, failed, _)| failed == all);
         let ever = sides.map(|(_, failed, _)| failed > 0);
         let is_apart = (never[0] && !ever[1]) || (never[1] && !ever[0]);
-        // One that failed in every calibration as well has no later run to time.
+        // A command that failed in every calibration as well has no later run to time.
         let is_missing =
             [partner, target].iter().any(|at| planned.missing.contains_key(&session.plan.targets[*at].name));
         let is_unlike = if is_any { is_apart } else { is_missing && never.contains(&true) };
