@@ -24,7 +24,6 @@ pub mod language;
 pub mod markdown;
 mod notes;
 pub mod number;
-mod outcomes;
 pub mod paste;
 pub mod progress;
 pub mod published;

@@ -4,10 +4,10 @@ use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Kind, Outcome,
 
 use tare_data::session::lasting::LastingWork;
 
+use crate::answers::outcomes::describe_outcomes;
 use crate::answers::signs;
 use crate::calls::describe_calls;
 use crate::language::{Language, say};
-use crate::outcomes::describe_outcomes;
 use crate::text::clean_text;
 use crate::{view, words};
 

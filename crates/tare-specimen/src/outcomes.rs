@@ -32,7 +32,7 @@ pub enum Command {
     VariesAlike,
 }
 
-/// Makes a session of a command in so many environments beside the baseline, with so many starts of each.
+/// Makes a session of a command in some environments beside the baseline, with the same number of starts of each.
 pub fn make_outcomes(command: Command, environments: u32, starts: u32, seed: u64) -> Session {
     let names: Vec<String> = (1..=environments).map(|at| format!("layer{at}")).collect();
     let subjects = names.iter().map(|name| (name.as_str(), Role::Subject));

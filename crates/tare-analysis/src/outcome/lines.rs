@@ -5,13 +5,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use tare_data::session::outcome::{Lines, Part};
 
 use super::family::Hypothesis;
-use super::{Change, Difference};
 
 /// Starts of both sides that a set of bits holds.
 const MOST_STARTS: usize = u128::BITS as usize;
+
+/// A line or a file that all starts of one side have, and none of the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    pub part: Part,
+    pub change: Change,
+    /// Empty where the line is long, and was not kept.
+    pub text: String,
+}
+
+/// Kinds of differences of the side that is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Missing,
+    Added,
+    /// A file that both have, with other contents.
+    Changed,
+}
 
 /// Lines of a part on two sides.
 pub struct Separation {

@@ -16,6 +16,7 @@ use tare_data::session::{PlannedCase, Role, Session};
 
 use self::ends::{Table, count_needed};
 use self::family::{Hypothesis, LEVEL, reject};
+pub use self::lines::{Change, Difference};
 use self::lines::{Separation, choose, separate};
 
 /// Things that are compared of a command on two sides: the end, and each part.
@@ -56,25 +57,6 @@ pub struct Count {
     pub starts: u32,
 }
 
-/// A line or a file that all starts of one side have, and none of the other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    pub part: Part,
-    pub change: Change,
-    /// Empty where the line is long, and was not kept.
-    pub text: String,
-}
-
-/// Kinds of differences of the side that is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    Missing,
-    Added,
-    /// A file that both have, with other contents.
-    Changed,
-}
-
 /// The outcome of a command on two sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CommandOutcome {
@@ -104,7 +86,7 @@ pub struct CommandOutcome {
     pub last_line: Option<String>,
 }
 
-/// Tells whether so many starts of each side can show a difference where so many things are compared.
+/// Tells whether these starts of each side can show a difference where this number of things is compared.
 pub fn is_enough(starts: [u32; 2], things: usize) -> bool {
     let [a, b] = starts.map(u64::from);
     ends::least_share_p([a, 0], [a, b]) <= LEVEL / things.max(1) as f64

@@ -11,7 +11,6 @@ mod gate;
 mod golden;
 mod hostile;
 mod missing;
-mod outcomes;
 mod published;
 mod reading;
 mod selftest;

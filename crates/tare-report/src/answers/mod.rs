@@ -2,5 +2,6 @@
 
 #[cfg(test)]
 mod lasting;
+pub mod outcomes;
 pub mod signs;
 pub mod table;

@@ -15,7 +15,7 @@ use crate::verdicts::summary::{RoundValue, Series, list_counted_trials, read_ser
 
 /// Share of pairs that may end differently: their runs did other work, and those that are left are a choice.
 const MOST_UNLIKE: f64 = 0.05;
-/// Chance below which too many pairs that end differently are no accident, so that no look waits for more, and records differ.
+/// Chance below which too many pairs that end differently are not there by accident, so that no look waits for more, and records differ.
 const CHANCE: f64 = 0.01;
 /// Limit on the ends that are reported of a command in an environment.
 const MOST_REPORTED: usize = 3;

@@ -6,7 +6,7 @@ use tare_data::names::{Case, USER};
 use tare_data::session::{Plan, Role};
 use tare_probes::descriptions::{LONGEST_TIMEOUT_S, run_limit_s};
 
-/// A run ends at this many times the baseline's slowest run, and no sooner than after so many seconds.
+/// A run ends at this many times the baseline's slowest run, and no sooner than after these seconds.
 const LIMIT_FACTOR: f64 = 10.0;
 const LEAST_LIMIT_S: f64 = 10.0;
 /// Parameter with the seconds that a run may take; 0 where the baseline tells.

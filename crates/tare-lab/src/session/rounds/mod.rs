@@ -10,6 +10,7 @@ pub(super) mod lasting;
 mod masking;
 mod open;
 mod outcomes;
+mod stop;
 mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::rounds::course::{Course, is_own_failure};
 use crate::session::rounds::lasting::{Block, Lasting, Wanted, make_stretch_request, read_stretch};
 use crate::session::rounds::outcomes::{Overdue, Visits};
+use crate::session::rounds::stop::Stop;
 
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
@@ -115,22 +117,6 @@ struct Slot {
 pub struct Ended {
     pub ending: Ending,
     pub rest_s: Option<f64>,
-}
-
-/// Why the rounds end before their number.
-enum Stop {
-    Budget,
-    Early,
-    BaselineFailed,
-    SubjectsFailed,
-    Interrupted,
-    Error(LabError),
-}
-
-impl From<LabError> for Stop {
-    fn from(error: LabError) -> Self {
-        Stop::Error(error)
-    }
 }
 
 impl<'a> Rounds<'a> {

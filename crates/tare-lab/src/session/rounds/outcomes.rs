@@ -17,9 +17,9 @@ use crate::session::arena::{Arena, Started};
 use crate::session::plan::before::trial_request;
 use crate::session::plan::outcomes::{choose_starts, has_outcome, limit_run, run_limit_ms};
 use crate::session::plan::prepare::CellIndex;
-use crate::session::rounds::Stop;
 use crate::session::rounds::course::Course;
 use crate::session::rounds::masking::list_parts;
+use crate::session::rounds::stop::Stop;
 
 /// A side has no more runs of a command after this many that were ended because they took too long.
 const MOST_OVERDUE: u32 = 4;
@@ -60,7 +60,7 @@ impl Visits<'_> {
         entered
     }
 
-    /// Runs every command once in each of so many starts of each side. All environments are left when this returns; true where times
+    /// Runs every command once in each of these starts of each side. All environments are left when this returns; true where times
     /// are left to be compared.
     pub fn run(&mut self, starts: u32) -> Result<bool, Stop> {
         self.announce(starts);
