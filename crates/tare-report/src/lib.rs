@@ -28,7 +28,6 @@ pub mod paste;
 pub mod progress;
 pub mod published;
 pub mod several;
-mod sides;
 pub(crate) mod sparkline;
 #[cfg(test)]
 mod specimen;

@@ -8,9 +8,9 @@ use crate::answers::signs::{self, Sign};
 use crate::language::Language;
 use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::Figure;
-use crate::summary;
+use crate::summary::{self, sides};
 use crate::text::clean_text;
-use crate::{published, sides, view, words};
+use crate::{published, view, words};
 
 /// Language of exports: they read the same wherever they were made.
 const ENGLISH: Language = Language::English;

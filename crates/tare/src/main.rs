@@ -26,7 +26,6 @@ mod platform;
 mod recorded;
 mod session_exit;
 mod show;
-mod sides;
 mod signals;
 mod surroundings;
 mod ui;

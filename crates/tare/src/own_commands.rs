@@ -497,7 +497,7 @@ mod tests {
         let first = study.commands.values().next().unwrap();
         assert_eq!(
             (first.title.as_str(), first.prepare.as_slice()),
-            ("make -j1", &["touch".to_owned(), "O0".into()][..])
+            ("make -j1 (n=1, opt=O0)", &["touch".to_owned(), "O0".into()][..])
         );
         assert_eq!(scan("0.5", "1", "0.25").unwrap(), ["0.50", "0.75", "1.00"]);
         assert_eq!(scan("1", "2", "0.1").unwrap().len(), 11);

@@ -170,7 +170,7 @@ pub(crate) fn list_subjects(records: &[&Judged]) -> Vec<Target> {
     targets
 }
 
-/// Names a side with what it is.
+/// Formats a side's name with what it is.
 fn name_exactly(side: &tare_data::session::Side) -> String {
     match &side.command {
         None => format!("{} ({})", side.name, side.specification),

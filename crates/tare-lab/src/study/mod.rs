@@ -142,6 +142,13 @@ pub struct SelectedCase {
     pub once: bool,
 }
 
+impl SelectedCase {
+    /// Puts the command of a side into its case.
+    pub(crate) fn on_side(&self, side: &tare_data::session::Side) -> SelectedCase {
+        SelectedCase { case: side.fill_case(&self.case), ..self.clone() }
+    }
+}
+
 impl Study {
     /// Reads a shipped study by name, or a file by path; several with commas between them are one.
     pub fn from_name(name: &str) -> Result<Study, LabError> {

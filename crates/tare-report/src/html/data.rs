@@ -19,7 +19,7 @@ use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
 use crate::published::TableTexts;
-use crate::sides::summarise_in_a_paragraph;
+use crate::summary::sides::summarise_in_a_paragraph;
 use crate::view;
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1

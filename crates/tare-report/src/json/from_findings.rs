@@ -11,7 +11,8 @@ use super::fields::*;
 use super::{SCHEMA, VERSION};
 use crate::answers::signs;
 use crate::language::{Language, say};
-use crate::{notes, published, sides, view, warnings, words};
+use crate::summary::sides;
+use crate::{notes, published, view, warnings, words};
 
 impl<'a> Document<'a> {
     /// Builds the document. It is in English, but a page has the texts for people in their language.

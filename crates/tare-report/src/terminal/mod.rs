@@ -26,9 +26,9 @@ use self::tables::{answers, cells, own_commands};
 use crate::answers::signs::{self, Sign};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
-use crate::summary;
+use crate::summary::{self, sides};
 use crate::text::{GLUE, clean_text, count_columns, wrap_paragraph};
-use crate::{published, sides, view};
+use crate::{published, view};
 
 /// Narrowest layout, even for narrower terminals: a label, the baseline and one environment side by side.
 pub(crate) const NARROWEST: usize = 40;
@@ -325,7 +325,7 @@ impl Output {
         }
     }
 
-    /// Adds the times of several commands in each environment, which are no comparison.
+    /// Adds the times of several commands in each environment, which compares nothing.
     fn times_of_commands(&mut self, findings: &Findings, width: usize) {
         let times = sides::list_times_of_commands(findings, self.language);
         if times.is_empty() {

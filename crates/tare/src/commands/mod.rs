@@ -23,6 +23,7 @@ pub mod selftest;
 #[cfg(unix)]
 pub mod serve;
 pub mod show;
+pub mod sides;
 mod time;
 
 #[cfg(not(unix))]

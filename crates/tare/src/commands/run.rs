@@ -15,11 +15,11 @@ use tare_probes::probe::Size;
 use crate::args::{Run, View};
 use crate::command_error::CommandError;
 use crate::commands::own_launchers;
+use crate::commands::sides::{Chosen, choose_sides};
 use crate::exit::Exit;
 use crate::show::running::Watched;
 use crate::show::session::Shows;
 use crate::show::{self, published};
-use crate::sides::{Chosen, choose_sides};
 use crate::{outputs, own_commands, paths, platform, recorded, ui};
 
 pub fn run_study(args: Run) -> Result<Exit, CommandError> {

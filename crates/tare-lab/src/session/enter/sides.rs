@@ -103,7 +103,7 @@ pub fn name_sides(baseline: &str, subjects: &[String]) -> Result<Sides, LabError
     Ok(sides)
 }
 
-/// Names the sides of a session that compares commands in one environment: the first, the first again as its control, and the others,
+/// Makes the sides of a session that compares commands in one environment: the first, the first again as its control, and the others,
 /// each compared with the first.
 pub fn name_command_sides(environment: &str, commands: &[Parameters]) -> Result<Sides, LabError> {
     let environment = parse_target(environment)?;

@@ -464,7 +464,7 @@ fn calibrate_all(
                     Err(left_out((&[alike], all), now_s(arena) * targets as f64))
                 }
                 (Ok(started), None, None) => {
-                    let limited = limit_case(&selected, &sides[index], paces.first());
+                    let limited = limit_case(selected.on_side(&sides[index]), paces.first());
                     calibrate_case(&limited, (index, started), seed, until_ns, arena)?
                 }
             });
@@ -479,10 +479,10 @@ fn calibrate_all(
     Ok(cases)
 }
 
-/// Fills a side's command into a case, and limits its runs by the pace of the baseline, where that is known.
-fn limit_case(selected: &SelectedCase, side: &Side, baseline: Option<&Result<Pace, Failure>>) -> SelectedCase {
+/// Limits the runs of a case by the pace of the baseline, where that is known.
+fn limit_case(selected: SelectedCase, baseline: Option<&Result<Pace, Failure>>) -> SelectedCase {
     let slowest_ns = baseline.and_then(|pace| Some(pace.as_ref().ok()?.operation_ns));
-    SelectedCase { case: limit_run(side.fill_case(&selected.case), slowest_ns), ..selected.clone() }
+    SelectedCase { case: limit_run(selected.case, slowest_ns), ..selected }
 }
 
 /// Counts what each command asks of the baseline.

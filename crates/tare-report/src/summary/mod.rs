@@ -1,5 +1,7 @@
 //! An environment's cost in a sentence, from the answers of its cells alone: it can contradict none of them.
 
+pub(crate) mod sides;
+
 use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Kind, Outcome, Row};
 
 use tare_data::session::lasting::LastingWork;
