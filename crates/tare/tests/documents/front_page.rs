@@ -120,7 +120,7 @@ fn the_words_of_each_article_lead_to_its_command() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
     let refused = command.args(["run", "--dry-run", "--like", "rtt"]).output().unwrap();
     assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("did you mean 'qiita-wsl-rtt'?"),
+        String::from_utf8_lossy(&refused.stderr).contains("tare run --like qiita-wsl-rtt"),
         "{refused:?}"
     );
 }
