@@ -363,7 +363,11 @@ impl<'a> SysbenchRun<'a> {
                     ("threads", threads),
                 ];
                 part.set_counterpart("file.random", &parameters);
-                part.metric_of(Statistic::Rate, name);
+                // sysbench's rates are over the whole run; tare's `reads` over the time in reads. Its `rate` is of all requests,
+                // which are of one kind unless the mode has two.
+                if matches!((mode.trim(), name), ("rndrd", "reads") | ("rndwr", "writes")) {
+                    part.metric_of(Statistic::Throughput, "rate");
+                }
             }
             figures.push(part);
         }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tare_data::imported::{Imported, ImportedFigure, Stated};
+use tare_data::imported::{Imported, ImportedFigure, Stated, Statistic};
 use tare_data::peer::PeerKind;
 use tare_data::unit::Unit;
 use tare_import::{IMPORTERS, LONGEST_SOURCE, MOST_FIGURES, Refusal, Text, find_importer, import_file};
@@ -192,6 +192,19 @@ fn counterparts_are_what_the_output_fixes() {
         (26, 12),
         "only one copy is a probe"
     );
+}
+
+#[test]
+fn requests_of_a_whole_run_are_not_those_of_the_time_in_reads() {
+    let text = String::from_utf8(bytes("sysbench-fileio.txt")).unwrap();
+    let metrics = |mode: &str| {
+        let text = text.replace("random r/w test", mode);
+        let imported = import_one(text.as_bytes(), "x", None).unwrap();
+        let named = imported.figures.iter().flat_map(|figure| &figure.values);
+        named.filter_map(|value| Some((value.statistic, value.metric.clone()?))).collect::<Vec<_>>()
+    };
+    assert_eq!(metrics("random r/w test"), []);
+    assert_eq!(metrics("random read test"), [(Statistic::Throughput, "rate".to_owned())]);
 }
 
 #[test]
