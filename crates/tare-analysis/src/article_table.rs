@@ -50,3 +50,25 @@ pub struct TableCell {
     pub range: Option<(f64, f64)>,
     pub note: Option<String>,
 }
+
+/// An article's figures with those of a session: the author's rows, units and order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FigureTable {
+    /// The article's environments that its figures compare, the reference first.
+    pub environments: Vec<String>,
+    /// The session's environments that correspond to them; none where it has none.
+    pub targets: Vec<Option<String>>,
+    pub lines: Vec<FigureLine>,
+}
+
+/// A figure of an article, and the same line of its tool in a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FigureLine {
+    pub name: String,
+    pub unit: &'static str,
+    /// Digits after the point of the article's numbers and of the session's.
+    pub decimals: [usize; 2],
+    /// The article's values in the order of its environments, of several printed runs their mean.
+    pub there: Vec<Option<f64>>,
+    pub here: Vec<TableCell>,
+}

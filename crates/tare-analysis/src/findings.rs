@@ -11,7 +11,7 @@ use tare_data::warning::Warning;
 
 use self::answer::largest_bound;
 use self::sameness::FEWEST_FOR_SAME;
-use crate::article_table::Table;
+use crate::article_table::{FigureTable, Table};
 use crate::outcome::CommandOutcome;
 use crate::quantity::Quantity;
 
@@ -191,8 +191,10 @@ pub struct ArticleBeside {
     /// Figures and ratios that no row of this session measures.
     pub without_row: Vec<WithoutRow>,
     pub claims: Vec<ClaimBeside>,
-    /// Its tables, filled from this session.
+    /// Its tables in its tool's form, filled from this session.
     pub tables: Vec<Table>,
+    /// Its figures with this session's, where the session repeats it.
+    pub figures: Option<FigureTable>,
 }
 
 /// A figure or a stated ratio of an article that no row of a session measures.
@@ -219,6 +221,29 @@ pub struct ClaimBeside {
     pub checks: Vec<CheckBeside>,
     /// The requirement for a session to judge it; none where another session could.
     pub needs: Option<String>,
+    /// The article's environments that it is about and that were not measured.
+    pub unmeasured: Vec<String>,
+}
+
+/// The direction in which a session's results point, compared with a conclusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Same,
+    Other,
+    Unknown,
+}
+
+impl ClaimBeside {
+    /// Tells in which direction the results of all its parts point that can be told.
+    pub fn way(&self) -> Way {
+        let has =
+            |outcomes: &[ClaimOutcome]| self.checks.iter().any(|check| outcomes.contains(&check.answer));
+        match (has(&[ClaimOutcome::Holds, ClaimOutcome::SameDirection]), has(&[ClaimOutcome::Opposite])) {
+            (true, false) => Way::Same,
+            (false, true) => Way::Other,
+            (true, true) | (false, false) => Way::Unknown,
+        }
+    }
 }
 
 /// A part of a conclusion in one row of a session.
@@ -245,7 +270,8 @@ pub struct CheckBeside {
     /// Sizes of the row that the article's statement depends on, by their names: `32MiB` by `size`.
     pub sizes: BTreeMap<String, String>,
     pub answer: ClaimOutcome,
-    /// Why it is not judged; none where it is, and where the article's value is another machine's.
+    /// Why it is not judged, or the size that is not the article's; none where it is judged at its sizes, and where the article's
+    /// value is another machine's.
     pub because: Option<String>,
 }
 

@@ -4,7 +4,9 @@ use tare_data::session::Session;
 
 use super::claims::{self, of_values};
 use super::conditions::compare_sizes;
+use super::figures::fill_figures;
 use super::measured::{Measured, Place};
+use super::repeated::find_repeated_article;
 use super::tables::fill_tables;
 use super::{Condition, EnvironmentKind, Figure, Published, StatedRatio};
 use crate::findings::{ArticleBeside, Beside, Findings, Row, WithoutRow};
@@ -30,7 +32,8 @@ pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Publ
         title: article.title.clone(),
         without_row: without_row(article, &findings.rows, &measured),
         claims: claims::judge_claims(article, &findings.rows, &mut measured),
-        tables: fill_tables(&article.tables, session),
+        tables: fill_tables(article, session),
+        figures: find_repeated_article(session).and_then(|_| fill_figures(article, &measured)),
     });
     findings.articles = beyond.collect();
     for (row, beside) in findings.rows.iter_mut().zip(besides) {
@@ -154,6 +157,9 @@ impl Beside {
         let Some(target) = measured.find_target(kind) else { return };
         self.target = Some(measured.target_name(target));
         self.session_value = measured.own_value(place.row, target);
+        let unmet = compare_sizes(conditions, place).unmet;
+        // The mixture on which a factor rests is that of the article's sizes.
+        self.factor = self.factor.filter(|_| unmet.is_none());
         let against = against.and_then(|against| measured.find_target(against));
         let Some(other) = against.filter(|other| *other != target) else { return };
         self.session_baseline_value = measured.own_value(place.row, other);
@@ -164,7 +170,6 @@ impl Beside {
         // Too few rounds leave the interval open: it would hold anything.
         if interval.is_bounded() {
             [self.session_ratio_low, self.session_ratio_high] = interval.ends(Some);
-            let unmet = compare_sizes(conditions, place).unmet;
             self.because = unmet.or_else(|| measured.find_objection(place, &[target, other]));
             let comparable = self.ratio.filter(|_| self.because.is_none());
             self.contained = comparable.map(|ratio| interval.contains(ratio));

@@ -1,11 +1,12 @@
 //! An article's conclusions, judged by a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::conditions::compare_sizes;
+use super::figures;
 use super::measured::{Measured, Place};
 use super::stated::{Stated, compute_check, parse_stated};
-use super::{Check, Expectation, Expected, Figure, Published, Quantity};
+use super::{Check, Claim, Expectation, Expected, Figure, Published, Quantity};
 use crate::findings::{CheckBeside, ClaimBeside, ClaimOutcome, Interval, Position, Row};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::target_pairs::Ratio;
@@ -43,9 +44,20 @@ pub(super) fn judge_claims(
             recommends: claim.recommends,
             checks,
             needs: claim.needs.clone(),
+            unmeasured: find_unmeasured(article, claim, measured),
         });
     }
     claims
+}
+
+/// Lists the environments of a conclusion to which none of the session's corresponds.
+fn find_unmeasured(article: &Published, claim: &Claim, measured: &Measured<'_>) -> Vec<String> {
+    let checks = claim.checks.iter().flat_map(|of| [Some(&of.environment), of.against.as_ref()]);
+    let expected = claim.expectations.iter().flat_map(|of| [Some(&of.environment), Some(&of.against)]);
+    let named: BTreeSet<&String> = checks.chain(expected).flatten().collect();
+    let is_missing =
+        |id: &&String| article.find_environment(id).is_some_and(|of| measured.find_target(of.kind).is_none());
+    named.into_iter().filter(is_missing).cloned().collect()
 }
 
 /// Judges a check in a row: none where no environment corresponds to the article's.
@@ -61,7 +73,13 @@ fn check_in(
     let mut found =
         CheckBeside::new(&check.states, check.of, place, measured.target_name(target), sizes.here);
     let level = measured.read_level(place.row, target);
+    let printed = figures::compute_value(figure, measured.target_name(target), measured);
     match check.of {
+        // The extreme of a run is that of all its operations.
+        Quantity::Value if printed.is_some() && figure.unit.time_us().is_some() => {
+            found.value = printed.zip(figure.unit.time_us()).map(|(value, us)| value * us * 1e3);
+            return Some(found);
+        }
         Quantity::Value | Quantity::Range => {
             let level = level?;
             found.value = Some(level.median);
@@ -104,7 +122,7 @@ fn check_in(
     if let Some(ratio) = ratio.map(|ratio| of_values(ratio, place.row.metric.direction)) {
         found.judge(ratio, &find_claimed(article, check, figure)?);
     }
-    Some(found.withhold(sizes.unmet.or_else(|| measured.find_objection(place, &compared))))
+    Some(found.qualify(sizes.unmet, measured.find_objection(place, &compared)))
 }
 
 /// Finds the range that a check states, on the side of 1 on which the article's own figures are.
@@ -140,6 +158,9 @@ impl Claimed {
             ClaimOutcome::Undecided
         } else if self.stated.holds_interval(low, high) {
             ClaimOutcome::Holds
+        } else if self.stated.surrounds(self.neutral) {
+            // What hardly differs there does here.
+            ClaimOutcome::Opposite
         } else {
             ClaimOutcome::SameDirection
         }
@@ -180,7 +201,7 @@ fn expected_in(
             found.answer = expectation.is.answer(cost.interval);
         }
     }
-    Some(found.withhold(sizes.unmet.or_else(|| measured.find_objection(place, &[target, other]))))
+    Some(found.qualify(sizes.unmet, measured.find_objection(place, &[target, other])))
 }
 
 impl Expected {
@@ -222,11 +243,16 @@ impl CheckBeside {
         self.answer = claimed.judge(low, high);
     }
 
-    /// Withholds the answer, for a reason.
-    fn withhold(self, because: Option<String>) -> CheckBeside {
-        match because {
-            Some(because) => CheckBeside { answer: ClaimOutcome::NotJudged, because: Some(because), ..self },
-            None => self,
+    /// Withholds the answer where there is an objection. At other sizes than the article's only the direction is known.
+    fn qualify(self, unmet: Option<String>, objection: Option<String>) -> CheckBeside {
+        match (objection, self.answer) {
+            (Some(objection), _) => {
+                CheckBeside { answer: ClaimOutcome::NotJudged, because: Some(objection), ..self }
+            }
+            (None, ClaimOutcome::Holds) if unmet.is_some() => {
+                CheckBeside { answer: ClaimOutcome::SameDirection, because: unmet, ..self }
+            }
+            (None, _) => CheckBeside { because: unmet, ..self },
         }
     }
 
@@ -306,7 +332,7 @@ mod tests {
         assert_eq!(answer("about 20", true, 4.3, 15.0), ClaimOutcome::SameDirection);
         assert_eq!(answer("about 20", true, 10.0, 30.0), ClaimOutcome::Undecided, "wider than the range");
         assert_eq!(answer("about 1", false, 0.9, 1.1), ClaimOutcome::Holds);
-        assert_eq!(answer("about 1", false, 1.3, 1.4), ClaimOutcome::SameDirection);
+        assert_eq!(answer("about 1", false, 1.3, 1.4), ClaimOutcome::Opposite, "it differs");
         assert_eq!(answer("0.5", false, 0.47, 0.53), ClaimOutcome::Holds);
         assert_eq!(answer("0.5", false, 1.8, 2.1), ClaimOutcome::Opposite);
     }

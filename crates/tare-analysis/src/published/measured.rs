@@ -78,6 +78,10 @@ impl<'s> Measured<'s> {
         places.any(|place| place.get(MOUNT_TYPE) == Some("9p"))
     }
 
+    pub fn session(&self) -> &'s Session {
+        self.session
+    }
+
     pub fn target_name(&self, target: usize) -> String {
         self.targets[target].target.name.clone()
     }
@@ -182,18 +186,22 @@ impl Place<'_, '_> {
             && self.case.case.parameters.0 == wanted
     }
 
-    /// Recognises a figure of the same probe and metric, place, kind of peer, and every parameter that it
-    /// names.
+    /// Recognises a figure of the same metric of the same case.
     pub fn is_of(&self, subject: Subject<'_>) -> bool {
-        let case = &self.case.case;
-        subject.probe == self.row.probe
-            && subject.metric == self.row.metric.name
-            && subject.place.is_none_or(|place| self.row.place.as_deref() == Some(place))
-            && subject.peer.is_none_or(|peer| self.row.peer.as_deref().map(PeerKind::from_name) == Some(peer))
-            && subject.parameters.iter().all(|(key, wanted)| {
-                case.parameters.0.get(key).is_some_and(|value| is_same_value(value, wanted))
-            })
+        subject.metric == self.row.metric.name && is_case_of(self.case, subject)
     }
+}
+
+/// Recognises a case of the same probe, place, kind of peer, and every parameter that a subject names.
+pub(super) fn is_case_of(planned: &PlannedCase, subject: Subject<'_>) -> bool {
+    let case = &planned.case;
+    subject.probe == case.probe
+        && subject.place.is_none_or(|place| case.place.as_deref() == Some(place))
+        && subject.peer.is_none_or(|peer| case.peer.as_deref().map(PeerKind::from_name) == Some(peer))
+        && subject
+            .parameters
+            .iter()
+            .all(|(key, wanted)| case.parameters.0.get(key).is_some_and(|value| is_same_value(value, wanted)))
 }
 
 /// Compares two values of a parameter: `512` and `512B` are one size.

@@ -7,6 +7,7 @@ mod beside;
 mod claims;
 mod conditions;
 mod consistency;
+mod figures;
 mod measured;
 mod repeated;
 mod stated;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::peer::PeerKind;
 use tare_data::unit::Direction;
 
-pub use crate::article_table::{Line, Table, TableCell, TableForm};
+pub use crate::article_table::{FigureLine, FigureTable, Line, Table, TableCell, TableForm};
 pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
@@ -71,6 +72,9 @@ pub struct Condition {
     /// Parameters with the article's values.
     #[serde(default)]
     pub sizes: BTreeMap<String, String>,
+    /// What a size counts, for one that is a mere number: `processes` by `n`.
+    #[serde(default)]
+    pub counts: BTreeMap<String, String>,
     /// Fewest operations of a trial, where it is about the extremes of a long run.
     pub operations: Option<u64>,
 }
@@ -173,6 +177,10 @@ pub struct Figure {
     pub factor: Option<f64>,
     /// Why tare has no such metric.
     pub because: Option<String>,
+    /// Line of the tool's own output that has it, as its table names it: `MIN_LATENCY`; empty where there is one only.
+    pub line: Option<String>,
+    /// Seconds of work that it counts, where the tool's line is a rate.
+    pub seconds: Option<f64>,
     pub unit: PrintedUnit,
     pub better: Direction,
     /// Numbers printed for each environment: one a run, or one for all.
@@ -185,14 +193,13 @@ pub struct Figure {
 
 impl Figure {
     pub fn subject(&self) -> Option<Subject<'_>> {
-        let metric = self.metric.as_deref()?;
-        Some(Subject {
-            probe: &self.probe,
-            parameters: &self.parameters,
-            place: self.place.as_deref(),
-            peer: self.peer,
-            metric,
-        })
+        self.metric.as_deref().map(|metric| self.subject_of(metric))
+    }
+
+    /// Names its rows of a metric.
+    fn subject_of<'a>(&'a self, metric: &'a str) -> Subject<'a> {
+        let (probe, parameters) = (&self.probe, &self.parameters);
+        Subject { probe, parameters, place: self.place.as_deref(), peer: self.peer, metric }
     }
 
     /// Formats the numbers of an environment as they were printed.
@@ -203,6 +210,12 @@ impl Figure {
             None => value.to_string(),
         };
         values.map(text).collect()
+    }
+
+    /// Digits after the point of its numbers.
+    fn count_decimals(&self) -> usize {
+        let digits = |value: &f64| value.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
+        self.decimals.or_else(|| self.values.values().flatten().map(digits).max()).unwrap_or(0)
     }
 
     /// Averages the numbers printed for an environment.

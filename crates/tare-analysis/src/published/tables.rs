@@ -8,16 +8,18 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::request::Amount;
 use tare_data::session::{PlannedCase, Role, Session, Trial};
 
+use super::Published;
+use super::conditions::speaks_of;
 use crate::article_table::{Line, Table, TableCell, TableForm};
 use crate::pooled::{Middle, Pooled, Runs, Times, collect_runs, find_middle};
 use crate::unixbench::{Entry, TESTS, compute_scores};
 use crate::verdicts::doubts::comparable;
 
 /// The lines that a probe's cases have in a form.
-struct Block {
-    probe: &'static str,
+pub(super) struct Block {
+    pub probe: &'static str,
     /// Suffix of the case's name, unit and decimals of each line.
-    lines: &'static [(&'static str, &'static str, usize)],
+    pub lines: &'static [(&'static str, &'static str, usize)],
     /// A value a line; none where nothing was measured.
     values: fn(&Runs<'_>) -> Option<Vec<f64>>,
 }
@@ -75,6 +77,7 @@ const SYSBENCH: &[Block] = &[
             ("reads", "/s", 2),
             ("writes", "/s", 2),
             ("fsyncs", "/s", 2),
+            ("events", "/s", 2),
             ("read", "MiB/s", 2),
             ("written", "MiB/s", 2),
             ("latency min", "ms", 2),
@@ -88,6 +91,7 @@ const SYSBENCH: &[Block] = &[
             let [reads, writes, fsyncs] = kinds.map(|kind| pooled.find_series(kind));
             let mut values: Vec<f64> =
                 [&reads, &writes, &fsyncs].map(|series| pooled.per_second(series.operations)).to_vec();
+            values.push(values.iter().sum());
             values.extend([&reads, &writes].map(|series| pooled.per_second(series.bytes) / 1_048_576.0));
             values.extend(latencies(pooled.merge_times(&kinds)?));
             Some(values)
@@ -96,30 +100,37 @@ const SYSBENCH: &[Block] = &[
 ];
 
 /// Fills a table in each of these forms, except those for which the session measured nothing.
-pub(super) fn fill_tables(forms: &[TableForm], session: &Session) -> Vec<Table> {
+pub(super) fn fill_tables(article: &Published, session: &Session) -> Vec<Table> {
     let sides = &session.plan.targets;
     let shown = sides.of_role(Role::Baseline).chain(sides.of_role(Role::Subject));
     let targets: Vec<String> = shown.map(|target| target.name.clone()).collect();
     let table = |form: &TableForm| {
         let lines = match form {
-            TableForm::Netperf => block_lines(session, &targets, NETPERF),
-            TableForm::Dd => block_lines(session, &targets, DD),
-            TableForm::CrystalDiskMark => block_lines(session, &targets, CRYSTAL_DISK_MARK),
-            TableForm::Processes => block_lines(session, &targets, PROCESSES),
-            TableForm::Sysbench => block_lines(session, &targets, SYSBENCH),
+            TableForm::Netperf => block_lines(session, &targets, article, NETPERF),
+            TableForm::Dd => block_lines(session, &targets, article, DD),
+            TableForm::CrystalDiskMark => block_lines(session, &targets, article, CRYSTAL_DISK_MARK),
+            TableForm::Processes => block_lines(session, &targets, article, PROCESSES),
+            TableForm::Sysbench => block_lines(session, &targets, article, SYSBENCH),
             TableForm::UnixBench => score_lines(session, &targets),
         };
         let by_run = lines.iter().flat_map(|line| &line.cells).any(|cell| cell.range.is_some());
         Table { form: *form, by_run, targets: targets.clone(), lines }
     };
-    forms.iter().map(table).filter(|table| !table.lines.is_empty()).collect()
+    article.tables.iter().map(table).filter(|table| !table.lines.is_empty()).collect()
+}
+
+/// Finds the lines that a probe has in the tool's output.
+pub(super) fn find_block(probe: &str) -> Option<&'static Block> {
+    let all = [NETPERF, DD, CRYSTAL_DISK_MARK, PROCESSES, SYSBENCH];
+    all.into_iter().flatten().find(|block| block.probe == probe)
 }
 
 /// Fills the lines of every case of some probes, case by case.
-fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<Line> {
+fn block_lines(session: &Session, targets: &[String], article: &Published, blocks: &[Block]) -> Vec<Line> {
     let mut lines = Vec::new();
     for block in blocks {
-        let all = collect_runs(session, &[block.probe]);
+        let mut all = collect_runs(session, &[block.probe]);
+        all.retain(|run| speaks_of(article, run.case));
         for of_case in all.chunk_by(|a, b| a.case.id == b.case.id) {
             let shown = targets.iter().filter_map(|target| of_case.iter().find(|run| run.target == target));
             let columns: Vec<Vec<TableCell>> = shown.map(|run| block_cells(session, block, run)).collect();
@@ -136,7 +147,7 @@ fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<L
 }
 
 /// Fills the cells of a case in an environment, one for each line of the block.
-fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCell> {
+pub(super) fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCell> {
     let Some(values) = fill_values(block, run) else {
         let is_measured = run.trials.iter().any(|trial| trial.failure.is_none());
         let note = if is_measured { "its trials do not give it".into() } else { run.explain_absence() };

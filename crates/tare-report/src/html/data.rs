@@ -18,7 +18,7 @@ use crate::answers::table::{AnswerWords, answer_words};
 use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
-use crate::published::TableTexts;
+use crate::published::{self, TableTexts};
 use crate::summary::sides::summarise_in_a_paragraph;
 use crate::view;
 
@@ -154,8 +154,25 @@ impl<'a> Page<'a> {
 
 fn article_tables(session: &Session, findings: &Findings, language: Language) -> Vec<TableTexts> {
     let repeats_article = find_repeated_article(session).is_some();
-    let tables = findings.articles.iter().filter(|_| repeats_article).flat_map(|article| &article.tables);
-    tables.map(|table| TableTexts::of_table(table, language)).collect()
+    let mut all = Vec::new();
+    for article in findings.articles.iter().filter(|_| repeats_article) {
+        let mut tables = published::article_tables(article, language);
+        if let (Some(first), Some(sum)) =
+            (tables.first_mut(), published::sum_up_conclusions(article, language))
+        {
+            first.heading = language.join_sentences(&[sum, first.heading.clone()]);
+        }
+        for table in &mut tables {
+            // The page has one line of heads.
+            let mut last = "";
+            for (head, group) in table.heads.iter_mut().zip(&table.groups) {
+                last = if group.is_empty() { last } else { group };
+                *head = format!("{last}: {head}");
+            }
+        }
+        all.extend(tables);
+    }
+    all
 }
 
 /// A line of the table of answers, as the page says it.

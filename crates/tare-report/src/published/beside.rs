@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use tare_analysis::findings::{
-    ArticleBeside, Beside, Cell, CheckBeside, ClaimBeside, ClaimOutcome, Findings, OwnValue, Row, WithoutRow,
+    ArticleBeside, Beside, Cell, CheckBeside, ClaimBeside, ClaimOutcome, Findings, OwnValue, Row, Way,
+    WithoutRow,
 };
 use tare_analysis::published::Quantity;
 
-use super::table::table_lines;
+use super::table::{TableTexts, table_lines};
 use super::{Pairs, WIDEST_LABEL};
 use crate::language::{Language, message, say};
 use crate::number::{Figure, count_decimals, format_fixed, format_ratio, ratio_interval};
@@ -32,9 +33,14 @@ pub(crate) struct BesideRow {
 
 /// Lists the rows that an article has values for, in the order of the rows.
 pub(crate) fn beside_rows(findings: &Findings, language: Language) -> Vec<BesideRow> {
-    let rows = findings.rows.iter();
-    rows.flat_map(|row| row.published.iter().map(|beside| beside_row(findings, row, beside, language)))
-        .collect()
+    // The figures of an article that has its table here are in that.
+    let in_table = |beside: &Beside| {
+        let mut articles = findings.articles.iter();
+        !beside.printed.is_empty() && articles.any(|of| of.source == beside.source && of.figures.is_some())
+    };
+    let rows = findings.rows.iter().flat_map(|row| row.published.iter().map(move |beside| (row, beside)));
+    let rows = rows.filter(|(_, beside)| !in_table(beside));
+    rows.map(|(row, beside)| beside_row(findings, row, beside, language)).collect()
 }
 
 fn beside_row(findings: &Findings, row: &Row, beside: &Beside, language: Language) -> BesideRow {
@@ -210,10 +216,81 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize, language: Language
     out.text.lines().map(str::to_owned).collect()
 }
 
-/// Lists the tables that articles printed, filled from this session, each with an empty line before it.
+/// Lists an article's table with both sides' figures, or where there is none the tables that its tools print.
+pub(crate) fn article_tables(article: &ArticleBeside, language: Language) -> Vec<TableTexts> {
+    match &article.figures {
+        Some(table) => vec![TableTexts::of_figures(&article.source, table, language)],
+        None => article.tables.iter().map(|table| TableTexts::of_table(table, language)).collect(),
+    }
+}
+
+/// Lists the tables of articles, each with an empty line before it.
 pub(crate) fn article_table_lines(findings: &Findings, width: usize, language: Language) -> Vec<String> {
-    let tables = findings.articles.iter().flat_map(|article| &article.tables);
-    tables.flat_map(|table| [vec![String::new()], table_lines(table, width, language)].concat()).collect()
+    let tables = findings.articles.iter().flat_map(|article| article_tables(article, language));
+    tables.flat_map(|table| [vec![String::new()], table_lines(table, width)].concat()).collect()
+}
+
+/// Sums up the conclusions of an article: how many point the same way in this session; none without conclusions.
+pub(crate) fn sum_up_conclusions(article: &ArticleBeside, language: Language) -> Option<String> {
+    let count = |way: Way| article.claims.iter().filter(|claim| claim.way() == way).count();
+    let open = article.claims.iter().filter(|claim| claim.way() == Way::Unknown);
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for reason in open.map(|claim| explain_open(claim, language)) {
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, times)) => *times += 1,
+            None => reasons.push((reason, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    let reasons = match reasons.as_slice() {
+        [(reason, _)] => reason.clone(),
+        several => {
+            let texts = several.iter().map(|(reason, times)| format!("{times}: {reason}"));
+            texts.collect::<Vec<_>>().join("; ")
+        }
+    };
+    let open = match count(Way::Unknown) {
+        0 => String::new(),
+        count => say!(language, ", {count} can't be told ({reasons})", count = count, reasons = reasons),
+    };
+    (!article.claims.is_empty()).then(|| {
+        say!(
+            language,
+            "{article}: {same} of {all} conclusions point the same way here, {other} the other way{open}.",
+            article = clean_text(&article.source),
+            same = count(Way::Same),
+            all = article.claims.len(),
+            other = count(Way::Other),
+            open = open
+        )
+    })
+}
+
+/// Explains in a few words why a session does not tell of a conclusion.
+fn explain_open(claim: &ClaimBeside, language: Language) -> String {
+    let checks = &claim.checks;
+    let because = checks.iter().find(|check| check.answer == ClaimOutcome::NotJudged);
+    match because.and_then(|check| check.because.as_ref()) {
+        Some(because) => return language.translate_text(&clean_text(because)),
+        None if !claim.unmeasured.is_empty() => {
+            let names: Vec<String> = claim.unmeasured.iter().map(|name| clean_text(name)).collect();
+            return say!(language, "{names} not measured", names = language.join_with_and(&names));
+        }
+        None => {}
+    }
+    let all_are = |answer: ClaimOutcome| checks.iter().all(|check| check.answer == answer);
+    language
+        .word(match () {
+            () if checks.is_empty() && claim.needs.is_some() => message!("a session alone does not show it"),
+            () if checks.is_empty() => message!("no row of this session shows it"),
+            () if all_are(ClaimOutcome::NotJudged) => message!("about the author's own machine"),
+            () if checks.iter().all(|check| check.value.is_none()) => message!("not measured"),
+            () if checks.iter().any(|check| check.answer == ClaimOutcome::Opposite) => {
+                message!("one part each way")
+            }
+            () => message!("not decided yet"),
+        })
+        .to_owned()
 }
 
 /// Parts of an article that belong to no row, as texts.
@@ -242,10 +319,15 @@ pub(crate) fn list_articles_beyond_rows(findings: &Findings, language: Language)
 }
 
 fn texts(article: &ArticleBeside, language: Language) -> Beyond {
+    let in_table = |name: &str| {
+        let mut lines = article.figures.iter().flat_map(|table| &table.lines);
+        lines.any(|line| line.name == name && line.here.iter().any(|cell| cell.value.is_some()))
+    };
+    let without = article.without_row.iter().filter(|of| !in_table(&of.name));
     Beyond {
         source: clean_text(&article.source),
         claims: article.claims.iter().map(|of| claim(of, language)).collect(),
-        without_row: article.without_row.iter().map(|of| without_row(of, language)).collect(),
+        without_row: without.map(|of| without_row(of, language)).collect(),
     }
 }
 
@@ -273,18 +355,25 @@ fn claim(claim: &ClaimBeside, language: Language) -> (String, Vec<(String, Strin
 
 /// Formats `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
 pub(crate) fn format_answer(check: &CheckBeside, language: Language) -> String {
+    let because = check.because.as_ref().map(|because| language.translate_text(&clean_text(because)));
     let word = language.word(match check.answer {
-        ClaimOutcome::NotJudged if check.because.is_some() => message!("not judged; here"),
+        ClaimOutcome::NotJudged if because.is_some() => message!("not judged; here"),
         ClaimOutcome::Holds => message!("holds here"),
+        ClaimOutcome::SameDirection if because.is_some() => message!("same direction here"),
         ClaimOutcome::SameDirection => message!("the same direction here, by another amount"),
         ClaimOutcome::Opposite => message!("the other way round here"),
         ClaimOutcome::Undecided if check.value.is_none() => message!("not compared here"),
         ClaimOutcome::Undecided => message!("not decided here"),
         ClaimOutcome::NotJudged => message!("not judged, since the machine is another; here"),
     });
+    let is_judged = check.answer != ClaimOutcome::NotJudged;
+    let word = match because.as_ref().filter(|_| is_judged) {
+        Some(sizes) => say!(language, "{answer}, with {sizes}", answer = word, sizes = sizes),
+        None => word.to_owned(),
+    };
     let value =
         check.value.map_or(String::new(), |value| format!(" {}", checked_value(check, value, language)));
-    let value = if check.answer == ClaimOutcome::NotJudged { value } else { value.replacen(' ', ": ", 1) };
+    let value = if is_judged { value.replacen(' ', ": ", 1) } else { value };
     let against = check.against_target.as_ref().map_or(String::new(), |name| {
         language.word(" ").to_owned() + &say!(language, "over {other}", other = clean_text(name))
     });
@@ -300,10 +389,7 @@ pub(crate) fn format_answer(check: &CheckBeside, language: Language) -> String {
         .iter()
         .map(|(name, size)| format!("; {} {}", clean_text(name), clean_text(size)))
         .collect();
-    let because = check
-        .because
-        .as_ref()
-        .map_or(String::new(), |because| format!(": {}", language.translate_text(&clean_text(because))));
+    let because = because.filter(|_| !is_judged).map_or(String::new(), |because| format!(": {because}"));
     format!("{word}{value} ({}{against}; {row}{over}{sizes}){because}", clean_text(&check.target))
 }
 

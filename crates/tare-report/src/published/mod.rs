@@ -14,8 +14,8 @@ use crate::text::{clean_text, count_columns, wrap_text};
 pub(crate) use table::TableTexts;
 
 pub(crate) use beside::{
-    Beyond, article_table_lines, beside_lines, beside_rows, describe_holding, format_answer,
-    list_articles_beyond_rows, why_without,
+    Beyond, article_table_lines, article_tables, beside_lines, beside_rows, describe_holding, format_answer,
+    list_articles_beyond_rows, sum_up_conclusions, why_without,
 };
 
 /// Widest column of labels; longer ones are wrapped.

@@ -96,9 +96,11 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     if let Some(failed) = view::summarise_failed_trials(findings, language) {
         out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
-    // Users who repeat an article look for its table first.
+    // Users who repeat an article look for its table first, behind the answer whether it holds.
     let repeats_article = find_repeated_article(session).is_some();
     if repeats_article {
+        let sums = findings.articles.iter().filter_map(|of| published::sum_up_conclusions(of, language));
+        sums.for_each(|sum| out.paragraph("", &sum, prose, Style::new().bold()));
         out.article_tables(findings, width);
     }
     let rows = view::select_rows(findings, options.wide);

@@ -1,9 +1,10 @@
 //! Tables in an article's form, as lines for a terminal.
 
 use serde::Serialize;
-use tare_analysis::published::{Line, Table, TableCell, TableForm};
+use tare_analysis::published::{FigureLine, FigureTable, Line, Table, TableCell, TableForm};
 
-use crate::language::{Language, message};
+use crate::language::{Language, message, say};
+use crate::number::format_ratio;
 use crate::text::{clean_text, count_columns, wrap_text};
 
 /// Blank columns between two columns.
@@ -12,11 +13,16 @@ const GAP: usize = 2;
 const LONGEST_PLAIN: f64 = 1e15;
 /// Text of an empty cell.
 const NONE: &str = "-";
+/// Narrowest column of titles where a table is wider than the terminal.
+const NARROWEST_TITLE: usize = 18;
 
 /// The texts of a table, for every form that shows it.
 #[derive(Debug, Serialize)]
 pub(crate) struct TableTexts {
     pub heading: String,
+    /// Head of several columns, above the first of them; empty where there are no such.
+    #[serde(skip)]
+    pub groups: Vec<String>,
     /// The environments, a column each.
     pub heads: Vec<String>,
     /// Title of each line with its unit, and its cells.
@@ -33,28 +39,94 @@ impl TableTexts {
         };
         TableTexts {
             heading: language.word(heading(table)).to_owned(),
+            groups: Vec::new(),
             heads: table.targets.iter().map(|target| clean_text(target)).collect(),
             lines: table.lines.iter().map(line).collect(),
             notes: notes(table, language),
         }
     }
+
+    /// Shows an article's figures on the left and the session's on the right, each with the ratio to the reference.
+    pub(crate) fn of_figures(source: &str, table: &FigureTable, language: Language) -> TableTexts {
+        let heading = say!(
+            language,
+            "{article}: its figures as printed (of several runs the mean), and here by its tool's definition:",
+            article = clean_text(source)
+        );
+        // The reference has its column even without values: ratios are to it.
+        let is_shown = |at: &usize| *at == 0 || table.targets[*at].is_some();
+        let here: Vec<usize> = (0..table.targets.len()).filter(is_shown).collect();
+        let name = |at: &usize| table.targets[*at].as_deref().map_or(NONE.into(), clean_text);
+        let there: Vec<String> = table.environments.iter().map(|name| clean_text(name)).collect();
+        let ours = with_ratio_head(here.iter().map(name).collect(), language);
+        let theirs = with_ratio_head(there, language);
+        let mut groups = vec![String::new(); theirs.len() + ours.len()];
+        groups[0] = language.word("article").to_owned();
+        groups[theirs.len()] = language.word("here").to_owned();
+        let line = |line: &FigureLine| {
+            let [printed_there, printed_here] = line.decimals;
+            let theirs = with_ratios(&line.there, printed_there, |_| "");
+            let cells: Vec<&TableCell> = here.iter().map(|at| &line.here[*at]).collect();
+            let values: Vec<Option<f64>> = cells.iter().map(|cell| cell.value).collect();
+            let mark = |at: usize| if cells[at].note.is_some() { "!" } else { "" };
+            let ours = with_ratios(&values, printed_here, mark);
+            let title = language.describe(&line.name);
+            (format!("{}, {}", clean_text(title), line.unit), [theirs, ours].concat())
+        };
+        let mut notes = Vec::new();
+        for (at, target) in table.targets.iter().enumerate() {
+            let Some(target) = target else { continue };
+            let of = table.lines.iter().filter_map(|line| Some((line.here[at].note.as_deref()?, line)));
+            let texts = of.map(|(note, line)| {
+                (note_text(target, &line.here[at], note, language), clean_text(language.describe(&line.name)))
+            });
+            notes.extend(join_notes(texts, table.lines.len()));
+        }
+        let lines = table.lines.iter().map(line).collect();
+        TableTexts { heading, groups, heads: [theirs, ours].concat(), lines, notes }
+    }
+}
+
+/// Adds the head of a column of ratios, where one environment is compared with the reference.
+fn with_ratio_head(mut names: Vec<String>, language: Language) -> Vec<String> {
+    if names.len() == 2 {
+        names.push(language.word("ratio").to_owned());
+    }
+    names
+}
+
+/// Formats values of which the first is the reference's: of two with a column for their ratio, of more with the ratio behind each.
+fn with_ratios(values: &[Option<f64>], decimals: usize, mark: impl Fn(usize) -> &'static str) -> Vec<String> {
+    let text = |at: usize| values[at].map_or(NONE.into(), |value| printed(value, decimals) + mark(at));
+    let ratio = |at: usize| {
+        let ratio = values[at]? / values[0]?;
+        (ratio.is_finite() && ratio > 0.0).then(|| format_ratio(ratio))
+    };
+    match values.len() {
+        2 => vec![text(0), text(1), ratio(1).unwrap_or(NONE.into())],
+        _ => (0..values.len())
+            .map(|at| match ratio(at).filter(|_| at > 0) {
+                Some(ratio) => format!("{} ({ratio})", text(at)),
+                None => text(at),
+            })
+            .collect(),
+    }
 }
 
 /// Renders a table: its heading, a line per value, and below them the reasons for missing or incomparable
-/// values.
-pub(super) fn table_lines(table: &Table, width: usize, language: Language) -> Vec<String> {
-    let TableTexts { heading, heads, lines, notes } = TableTexts::of_table(table, language);
+/// values. Where it is too wide, titles fold, then columns go below each other.
+pub(super) fn table_lines(table: TableTexts, width: usize) -> Vec<String> {
+    let TableTexts { heading, groups, heads, lines, notes } = table;
     let mut out = wrap_text(&heading, width);
     let (names, texts): (Vec<String>, Vec<Vec<String>>) = lines.into_iter().unzip();
-    let first = names.iter().map(|name| count_columns(name)).max().unwrap_or(0);
-    let widths: Vec<usize> = heads
-        .iter()
-        .enumerate()
-        .map(|(at, head)| {
-            texts.iter().filter_map(|row| row.get(at)).chain([head]).map(|t| count_columns(t)).max()
-        })
-        .map(|widest| widest.unwrap_or(0))
-        .collect();
+    let widest = |at: usize| {
+        let column = texts.iter().chain([&heads, &groups]).filter_map(|row| row.get(at));
+        column.map(|text| count_columns(text)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..heads.len()).map(widest).collect();
+    let all: usize = widths.iter().map(|width| GAP + width).sum();
+    let longest = names.iter().map(|name| count_columns(name)).max().unwrap_or(0);
+    let first = longest.min(width.saturating_sub(all).max(NARROWEST_TITLE));
     let mut from = 0;
     while from < heads.len() {
         let until = from + fitting(&widths[from..], width.saturating_sub(first));
@@ -66,8 +138,15 @@ pub(super) fn table_lines(table: &Table, width: usize, language: Language) -> Ve
             }
             line.trim_end().to_owned()
         };
+        if !groups.is_empty() {
+            out.push(row("", &groups));
+        }
         out.push(row("", &heads));
-        out.extend(names.iter().zip(&texts).map(|(name, cells)| row(name, cells)));
+        for (name, cells) in names.iter().zip(&texts) {
+            let mut folded = wrap_text(name, first).into_iter();
+            out.push(row(&folded.next().unwrap_or_default(), cells));
+            out.extend(folded);
+        }
         from = until;
     }
     out.extend(notes.iter().flat_map(|note| wrap_text(note, width)));
@@ -136,22 +215,32 @@ fn name_line(line: &Line, language: Language) -> String {
 
 /// Lists every reason once per environment, with the lines it applies to.
 fn notes(table: &Table, language: Language) -> Vec<String> {
+    let cells =
+        table.lines.iter().flat_map(|line| table.targets.iter().zip(&line.cells).map(move |of| (line, of)));
+    let noted = cells.filter_map(|(line, (target, cell))| {
+        let text = note_text(target, cell, cell.note.as_deref()?, language);
+        Some((text, name_line(line, language)))
+    });
+    join_notes(noted, table.lines.len())
+}
+
+/// Formats the reason of a cell, behind its mark and its environment.
+fn note_text(target: &str, cell: &TableCell, note: &str, language: Language) -> String {
+    let mark = if cell.value.is_some() { "!" } else { NONE };
+    format!("{mark} {}: {}", clean_text(target), language.translate_text(&clean_text(note)))
+}
+
+/// Joins the names of lines with one reason; of all lines none is named.
+fn join_notes(noted: impl Iterator<Item = (String, String)>, lines: usize) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for line in &table.lines {
-        for (target, cell) in table.targets.iter().zip(&line.cells) {
-            let Some(note) = &cell.note else { continue };
-            let mark = if cell.value.is_some() { "!" } else { NONE };
-            let text =
-                format!("{mark} {}: {}", clean_text(target), language.translate_text(&clean_text(note)));
-            match all.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, names)) => names.push(name_line(line, language)),
-                None => all.push((text, vec![name_line(line, language)])),
-            }
+    for (text, name) in noted {
+        match all.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => all.push((text, vec![name])),
         }
     }
-    let is_all = |names: &Vec<String>| names.len() == table.lines.len();
     all.iter()
-        .map(|(text, names)| match is_all(names) {
+        .map(|(text, names)| match names.len() == lines {
             true => text.clone(),
             false => format!("{text} ({})", names.join("; ")),
         })

@@ -11,7 +11,7 @@ use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 use tare_specimen::{make_sides, plan_case};
 
-use super::table_lines;
+use super::{TableTexts, table_lines};
 use crate::language::Language;
 use crate::specimen;
 
@@ -95,7 +95,11 @@ fn shown(form: &str, session: &Session) -> String {
     let mut findings = tare_analysis::compute_findings(session, &tare_analysis::Options::default());
     place_beside(&mut findings, session, &[article]);
     let tables = &findings.articles[0].tables;
-    tables.iter().flat_map(|table| table_lines(table, 80, Language::English)).collect::<Vec<_>>().join("\n")
+    tables
+        .iter()
+        .flat_map(|table| table_lines(TableTexts::of_table(table, Language::English), 80))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Finds the values of the line that begins so, one per environment.
@@ -234,6 +238,52 @@ fn round_trips_of_all_rounds_are_one_run() {
     for (name, value) in [("MIN", "1.0"), ("MEAN", "50.5"), ("MAX", "100.0")] {
         assert_eq!(values(&text, &format!("net.rr, host, {name}_LATENCY, us"))[0], value);
     }
+}
+
+/// Renders the table of a shipped article in a session that repeats it, in environments that stand for its own.
+fn repeated(article: &str, environments: &[(&str, Role)], mut session: Session) -> String {
+    let article: Published = toml::from_str(article).unwrap();
+    session.header.command = ["tare", "run", "--like", &article.id].map(str::to_owned).to_vec();
+    session.plan.targets = make_sides(environments.iter().copied());
+    let mut findings = tare_analysis::compute_findings(&session, &tare_analysis::Options::default());
+    place_beside(&mut findings, &session, &[article]);
+    let tables = super::super::article_tables(&findings.articles[0], Language::English);
+    assert_eq!(tables.len(), 1, "an article has one table");
+    tables.into_iter().flat_map(|table| table_lines(table, 80)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_article_s_figures_are_left_and_a_session_s_right_with_the_article_s_ratio() {
+    let mut session = session(vec![case("net.rr", &[("protocol", "tcp")], (None, Some("host")))]);
+    for (target, times_us) in [("wsl1-like", [31, 40, 900]), ("wsl2-like", [62, 80, 1_800])] {
+        add(&mut session, 0, target, Ok(vec![latency("round", 200, &times_us.map(|us| us * 1_000))]));
+    }
+    let targets = [("native", Role::Baseline), ("wsl1-like", Role::Subject), ("wsl2-like", Role::Subject)];
+    let text = repeated(include_str!("../../../../../published/qiita-wsl-rtt.toml"), &targets, session);
+    assert_eq!(values(&text, "TCP, shortest round trip, us"), ["81", "174", "2.1x", "31.0", "62.0", "2x"]);
+    assert_eq!(text.matches("round trip, us").count(), 3, "UDP was not measured: {text}");
+    assert!(!text.contains("native"), "the article does not know of it: {text}");
+}
+
+#[test]
+fn reads_a_second_are_those_of_the_whole_run() {
+    let files = [("mode", "rndrw"), ("threads", "4"), ("files", "16"), ("total", "32MiB")];
+    let mut session = session(vec![case("file.random", &files, (Some("own"), None))]);
+    for (target, all_ns) in [("native", 10_000_000), ("wsl2-like", 20_000_000)] {
+        let requests = vec![
+            throughput("request", 5, 5 * 16_384, all_ns),
+            latency("read", 3 * 16_384, &[5_000; 3]),
+            latency("write", 2 * 16_384, &[9_000; 2]),
+            latency("fsync", 0, &[8_000_000]),
+        ];
+        add(&mut session, 0, target, Ok(requests));
+    }
+    let targets = [("native", Role::Baseline), ("wsl2-like", Role::Subject)];
+    let text = repeated(include_str!("../../../../../published/tuni-wsl2-linux.toml"), &targets, session);
+    let line = values(&text, "fileio, reads a second, /s");
+    assert_eq!(line, ["552.50", "265.74", "0.48x", "300.00", "150.00", "0.5x"]);
+    let events = values(&text, "fileio, events in 300 s, events");
+    assert_eq!(events, ["629929", "303079", "0.48x", "180000", "90000", "0.5x"]);
 }
 
 #[test]
