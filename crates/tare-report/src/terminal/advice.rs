@@ -26,7 +26,11 @@ pub fn render_advice_terminal(
     (width, coloured): (usize, bool),
 ) -> String {
     let heading = view::make_heading(session, findings, Language::English);
-    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
+    // The answer first, then what it rests on.
+    let standings = (0..advice.environments.len()).map(|at| describe_standing(advice, at));
+    let mut out: Vec<String> = standings.flat_map(|standing| wrap_text(&standing, width)).collect();
+    out.push(String::new());
+    out.extend(heading.iter().flat_map(|line| wrap_text(line, width)));
     let mut notes = Notes::default();
     let lines: Vec<Vec<GridCell>> = std::iter::once(heads(advice))
         .chain(advice.kinds.iter().map(|kind| row(advice, kind, &mut notes)))
@@ -41,10 +45,6 @@ pub fn render_advice_terminal(
     }
     let over = total_width(&widths).saturating_sub(width);
     widths[0] = widths[0].saturating_sub(over).min(WIDEST_KIND).max(widest(0, least_width));
-    out.push(String::new());
-    for at in 0..advice.environments.len() {
-        out.extend(wrap_text(&describe_standing(advice, at), width));
-    }
     out.push(String::new());
     for (at, line) in lines.iter().enumerate() {
         let text = render_row(line, &widths, coloured);
@@ -260,7 +260,7 @@ mod tests {
         assert!(has(&["¹ exec: the session ended before it"]), "{text}");
         assert!(has(&["70 % exec, 30 % fork: counted once."]), "{text}");
         let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(whole.contains("container is as good as native for everything here."), "{text}");
+        assert!(whole.starts_with("container is as good as native for everything here."), "{text}");
         let other =
             "gvisor is slower for building of a large project; not compared for testing of a large project.";
         assert!(whole.contains(other), "{text}");
