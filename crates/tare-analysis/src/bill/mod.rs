@@ -39,9 +39,11 @@ pub struct Bill {
     pub target: String,
     /// Its time there, in nanoseconds; none where it was not run or did not end.
     pub ns: Option<f64>,
+    /// Rounds of the price that has the fewest, in the baseline and here.
+    pub rounds: usize,
     /// Largest amount first. Work whose price is not known in both is in `unpriced`.
     pub lines: Vec<Line>,
-    /// Work that the command asks for, without a price in the baseline or here.
+    /// Work that the command asks for, without a price in the baseline or here, or with one that noise hides.
     pub unpriced: Vec<Work>,
     pub forecast: Forecast,
     /// The difference that no line explains; none where the command was not timed on both sides.
@@ -215,7 +217,7 @@ fn bill(
     (baseline, here): (&Prices, &Prices),
     (target, (baseline_ns, here_ns), delaying, beside): (&Side, (Option<f64>, Option<f64>), f64, f64),
 ) -> Option<Bill> {
-    let (mut lines, mut unpriced) = (Vec::new(), Vec::new());
+    let (mut lines, mut unpriced, mut rounds) = (Vec::new(), Vec::new(), usize::MAX);
     let mut starts: BTreeSet<u32> = BTreeSet::new();
     for (&work, &amount) in &demand.amounts {
         let (Some(of_baseline), Some(price)) = (baseline.0.get(&work), here.0.get(&work)) else {
@@ -223,6 +225,7 @@ fn bill(
             continue;
         };
         starts.extend(price.by_start.keys());
+        rounds = rounds.min(of_baseline.rounds).min(price.rounds);
         lines.push(line(work, amount * delaying, (of_baseline, price), amount));
     }
     lines.sort_by(|a, b| b.more_ns.abs().total_cmp(&a.more_ns.abs()));
@@ -244,16 +247,22 @@ fn bill(
     let lowest = extremes.map(|times| least * times).into_iter().fold(f64::INFINITY, f64::min);
     let highest = extremes.map(|times| most * times).into_iter().fold(f64::NEG_INFINITY, f64::max);
     let range = ratio(lowest).zip(ratio(highest)).filter(|_| !by_start.is_empty());
+    // No work is for nothing: a price of 0 is one that noise hides, and explains nothing.
+    let (lines, hidden): (Vec<Line>, Vec<Line>) =
+        lines.into_iter().partition(|line| line.baseline_ns > 0.0 && line.here_ns > 0.0);
+    unpriced.extend(hidden.iter().map(|line| line.work));
+    let shown: f64 = lines.iter().map(|line| line.more_ns).sum();
     (!lines.is_empty()).then(|| Bill {
         target: target.name.clone(),
         ns: here_ns,
+        rounds,
         unpriced,
         forecast: Forecast {
             ratio: ratio(explained * beside),
             range: range.map(|(least, most)| [least.max(0.0), most]),
             starts: by_start.len(),
         },
-        rest_ns: baseline_ns.zip(here_ns).map(|(before, now)| now - before - explained),
+        rest_ns: baseline_ns.zip(here_ns).map(|(before, now)| now - before - shown),
         lines,
     })
 }

@@ -98,6 +98,9 @@ fn terms(work: Work) -> Vec<Term> {
 /// The values of a term in an environment, by its starts.
 type ByStart = BTreeMap<u32, f64>;
 
+/// Value of a term over all rounds, in each start, and the rounds behind it.
+type Found = (f64, ByStart, usize);
+
 /// A unit's price in an environment, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Price {
@@ -105,6 +108,8 @@ pub(super) struct Price {
     pub typical: f64,
     /// In each start that measured all of its terms.
     pub by_start: ByStart,
+    /// Rounds of the term that has the fewest.
+    pub rounds: usize,
 }
 
 /// The prices of an environment.
@@ -114,7 +119,7 @@ pub(super) struct Prices(pub BTreeMap<Work, Price>);
 impl Prices {
     /// Reads all prices that the session measured in an environment.
     pub fn from_session(session: &Session, target: &str) -> Prices {
-        let mut read: BTreeMap<(&str, &str), (f64, ByStart)> = BTreeMap::new();
+        let mut read: BTreeMap<(&str, &str), Found> = BTreeMap::new();
         let of_target =
             list_counted_trials(&session.trials, &session.repeated, |trial| trial.target == target);
         for case in &session.plan.cases {
@@ -130,7 +135,10 @@ impl Prices {
                     .map(|(start, values)| (start, compute_median(&sort_values(&values))))
                     .collect();
                 if !all.is_empty() {
-                    read.insert((&case.id, &metric.name), (compute_median(&sort_values(&all)), by_start));
+                    read.insert(
+                        (&case.id, &metric.name),
+                        (compute_median(&sort_values(&all)), by_start, all.len()),
+                    );
                 }
             }
         }
@@ -194,13 +202,14 @@ fn is_of(case: &PlannedCase, term: &Term) -> bool {
 }
 
 /// Sums shares, typically and in each start that has them all.
-fn sum(terms: &[(f64, &(f64, ByStart))]) -> Price {
-    let typical = terms.iter().map(|(share, (typical, _))| share * typical).sum();
+fn sum(terms: &[(f64, &Found)]) -> Price {
+    let typical = terms.iter().map(|(share, (typical, ..))| share * typical).sum();
     let starts: BTreeSet<u32> =
-        terms.iter().flat_map(|(_, (_, by_start))| by_start.keys().copied()).collect();
+        terms.iter().flat_map(|(_, (_, by_start, _))| by_start.keys().copied()).collect();
     let of_start = |start: u32| {
-        let parts = terms.iter().map(|(share, (_, by_start))| Some(share * by_start.get(&start)?));
+        let parts = terms.iter().map(|(share, (_, by_start, _))| Some(share * by_start.get(&start)?));
         Some((start, parts.sum::<Option<f64>>()?))
     };
-    Price { typical, by_start: starts.into_iter().filter_map(of_start).collect() }
+    let rounds = terms.iter().map(|(_, (.., rounds))| *rounds).min().unwrap_or(0);
+    Price { typical, by_start: starts.into_iter().filter_map(of_start).collect(), rounds }
 }

@@ -86,6 +86,31 @@ fn bill_of(session: &Session) -> Bill {
 }
 
 #[test]
+fn a_price_that_noise_hides_is_none() {
+    let time = make_metric("time", Reading::TimePerOperation);
+    let command = make_case(COMMAND, &[], None, vec![time]);
+    let mut session = make_session(&["layer"], vec![command, single("stat"), single("stat-8")], 9);
+    let amounts = [(Work::Lookups, 1000.0), (Work::FurtherFolders, 7000.0)].into();
+    let demand = Demand { amounts, calls: 1000.0, slowdown: 3.0, watched_slowdown: 0.0 };
+    session.plan.demands.insert(COMMAND.into(), Counted::Demand(demand));
+    run_rounds(&mut session, 9, |case, target, _| {
+        Outcome::Time(match (case, target == "layer") {
+            (COMMAND, false) => 10e6,
+            (COMMAND, true) => 11e6,
+            // Seven folders more are seemingly quicker there.
+            (case, true) if case.contains("stat-8") => 250.0,
+            (case, false) if case.contains("stat-8") => 200.0,
+            (_, true) => 300.0,
+            (_, false) => 100.0,
+        })
+    });
+    let bill = &compute_bills(&session, &session)[0].bills[0];
+    let works: Vec<Work> = bill.lines.iter().map(|line| line.work).collect();
+    assert_eq!((works, &bill.unpriced), (vec![Work::Lookups], &vec![Work::FurtherFolders]));
+    assert_eq!((bill.rounds, bill.rest_ns), (9, Some(800_000.0)), "its time is in the rest");
+}
+
+#[test]
 fn lines_and_rest_are_the_difference() {
     let bill = bill_of(&measured(8e6));
     let line = |work| bill.lines.iter().find(|line| line.work == work).unwrap();

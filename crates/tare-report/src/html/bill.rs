@@ -6,7 +6,7 @@ use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
 use crate::language::{Language, message, say};
-use crate::terminal::tables::bill::{describe_forecast, difference_is_found, format_headline};
+use crate::terminal::tables::bill::{describe_forecast, format_headline, is_broken_down};
 use crate::terminal::tables::shown::Shown;
 use crate::text::clean_text;
 use crate::words;
@@ -45,7 +45,7 @@ pub fn page_bills(session: &Session, findings: &Findings, language: Language) ->
     }
     let explained = compute_bills(session, session);
     let of_command = |command: &Explained| {
-        let found = command.bills.iter().filter(|bill| difference_is_found(findings, command, bill));
+        let found = command.bills.iter().filter(|bill| is_broken_down(findings, command, bill));
         found.filter_map(|bill| page_bill(findings, command, bill, language)).collect::<Vec<_>>()
     };
     explained.iter().flat_map(of_command).collect()
@@ -108,6 +108,7 @@ mod tests {
         let bill = Bill {
             target: "gvisor".into(),
             ns: Some(3e6),
+            rounds: 6,
             lines: vec![
                 line(Work::Opens, 1.5e6),
                 line(Work::Syncs, -2e5),

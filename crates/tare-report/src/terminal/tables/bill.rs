@@ -21,6 +21,11 @@ const PRICES_LEGEND: &str = message!(
      pause are differences of two measured times, and are 0 where noise hides them. Computing is compared with the \
      baseline's."
 );
+/// Rounds of prices from which a difference is broken down: from six on a median has an interval.
+const ROUNDS_OF_A_BILL: usize = 6;
+/// Parts of a difference that the first sentence names, and the least share of one.
+const NAMED_PARTS: usize = 3;
+const LEAST_NAMED: f64 = 0.05;
 /// Columns with the price of a unit, which a narrow terminal leaves out.
 const UNIT_COLUMNS: std::ops::Range<usize> = 1..4;
 
@@ -33,8 +38,12 @@ pub fn render_bills_terminal(
     (width, coloured): (usize, bool),
     language: Language,
 ) -> String {
+    let bills = explained.iter().flat_map(|of| of.bills.iter().map(move |bill| (of, bill)));
+    let sums = bills.map(|(command, bill)| sum_up_bill(findings, command, bill, language));
     let heading = view::make_heading(session, findings, language);
-    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
+    let heading = heading.iter().flat_map(|line| wrap_text(line, width));
+    let mut out: Vec<String> = sums.flat_map(|sum| wrap_paragraph("", &sum, width)).collect();
+    out.extend(heading);
     if let Some(prices) = prices {
         out.push(String::new());
         let of = [view::measured_on(prices), clean_text(&prices.header.started)].join("; ");
@@ -80,7 +89,16 @@ fn of_command(
     for bill in &command.bills {
         out.extend(wrap_paragraph("", &format_headline(findings, command, bill, language), width));
         out.push(String::new());
-        if difference_is_found(findings, command, bill) {
+        if bill.rounds < ROUNDS_OF_A_BILL {
+            let few = say!(
+                language,
+                "No bill yet: it needs {least} rounds of every price, and has {rounds}; a longer --budget has more.",
+                least = ROUNDS_OF_A_BILL,
+                rounds = bill.rounds
+            );
+            out.extend(wrap_paragraph("! ", &few, width));
+            out.push(String::new());
+        } else if is_broken_down(findings, command, bill) {
             out.extend(table(findings, bill, command.baseline_ns, (width, coloured), language));
             out.push(String::new());
         }
@@ -176,6 +194,36 @@ fn range(work: Work, charge: &Charge) -> String {
     if least == most { String::new() } else { format!("({least} … {most})") }
 }
 
+/// Answers in a sentence why a command takes longer: the difference, and its largest parts by their shares. Where there is none to
+/// break down, that is the answer.
+fn sum_up_bill(findings: &Findings, command: &Explained, bill: &Bill, language: Language) -> String {
+    let shown = Shown::from_bill(bill);
+    let is_cost = is_broken_down(findings, command, bill) && shown.difference_ns > 0.0;
+    let now = bill.ns.filter(|_| is_cost);
+    let (Some(before), Some(now)) = (command.baseline_ns, now) else {
+        return format_headline(findings, command, bill, language);
+    };
+    let share_of = |line: &&Line| shown.share_of_difference(line.more_ns);
+    let named = shown.lines.iter().filter(|line| share_of(line) >= LEAST_NAMED).take(NAMED_PARTS);
+    let part =
+        |line: &&Line| format!("{} {}", words::describe_work(line.work, language), share(share_of(line)));
+    let parts: Vec<String> = named.map(part).collect();
+    let parts = match parts.is_empty() {
+        true => language.word("no part of it is explained").to_owned(),
+        false => language.join_with_commas(&parts),
+    };
+    say!(
+        language,
+        "{target} adds {more} to {label} ({before} to {now}): {parts}.",
+        target = clean_text(&bill.target),
+        more = amount_of(shown.difference_ns),
+        label = clean_text(&command.label),
+        before = amount_of(before),
+        now = amount_of(now),
+        parts = parts
+    )
+}
+
 /// Formats the difference to be explained, with its verdict.
 pub(crate) fn format_headline(
     findings: &Findings,
@@ -231,12 +279,17 @@ pub(crate) fn format_headline(
 
 /// Tells whether there is a difference to explain: the command was not timed on both sides, or it differs.
 /// With too few rounds for an interval nobody knows, and the headline says so.
-pub(crate) fn difference_is_found(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
+fn difference_is_found(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
     let compared = comparison(findings, &command.case, &bill.target);
     compared.is_none_or(|comparison| match comparison.answer().why() == Some(Why::Rounds) {
         true => !has_interval(comparison),
         false => !is_same(comparison),
     })
+}
+
+/// Tells whether there is a difference to explain, and prices of enough rounds to do it.
+pub(crate) fn is_broken_down(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
+    bill.rounds >= ROUNDS_OF_A_BILL && difference_is_found(findings, command, bill)
 }
 
 /// Checks if typical and mean costs are known to be the same.

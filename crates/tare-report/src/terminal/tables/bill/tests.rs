@@ -35,6 +35,7 @@ fn lines_below_a_share_are_one_and_a_saving_has_its_minus() {
     let bill = Bill {
         target: "gvisor".into(),
         ns: Some(3e6),
+        rounds: 6,
         lines: vec![
             line(Work::Opens, 1.5e6),
             line(Work::Syncs, -2e5),
@@ -63,6 +64,43 @@ fn lines_below_a_share_are_one_and_a_saving_has_its_minus() {
 }
 
 #[test]
+fn the_first_sentence_has_the_difference_and_its_largest_parts_unless_rounds_are_few() {
+    let (session, mut findings) = (specimen::make_session(3), specimen::make_findings(3));
+    findings.subjects = vec!["gvisor".into()];
+    let bill = Bill {
+        target: "gvisor".into(),
+        ns: Some(3e6),
+        rounds: 6,
+        lines: vec![
+            line(Work::Opens, 1000.0, 1.5e6, None),
+            line(Work::Maps, 1000.0, 3e5, None),
+            line(Work::Reads, 1000.0, 2e4, None),
+        ],
+        unpriced: Vec::new(),
+        forecast: tare_analysis::bill::Forecast { ratio: None, range: None, starts: 8 },
+        rest_ns: Some(1.8e5),
+    };
+    let render = |bill: Bill| {
+        let command = Explained {
+            case: "user.make".into(),
+            label: "make".into(),
+            counted: Counted::Demand(Demand::default()),
+            baseline_ns: Some(1e6),
+            overlap: 1.0,
+            bills: vec![bill],
+        };
+        render_bills_terminal(&session, &findings, &[command], None, (120, false), Language::English)
+    };
+    let text = render(bill.clone());
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("gvisor adds 2.00 ms to make (1.00 ms to 3.00 ms): files opened"), "{text}");
+    assert!(first.contains(" 75 %") && first.contains(" 15 %") && !first.contains(" 1 %"), "{text}");
+    let few = render(Bill { rounds: 5, ..bill });
+    assert!(few.contains("No bill yet: it needs 6 rounds of every price, and has 5"), "{few}");
+    assert!(!few.contains("75 %") && few.starts_with("make: 1.00 ms in "), "{few}");
+}
+
+#[test]
 fn no_line_of_prices_is_wider_than_asked_where_ranges_can_stand_below() {
     let demand = Demand::default();
     assert_eq!(demand.amount(Work::Opens), 0.0);
@@ -77,6 +115,7 @@ fn a_bill_folds_into_narrow_terminals() {
     let bill = Bill {
         target: "gvisor".into(),
         ns: Some(3e6),
+        rounds: 6,
         lines: vec![line(Work::DistinctPaths, 1.5e6), line(Work::Pauses, 4e5)],
         unpriced: Vec::new(),
         forecast: tare_analysis::bill::Forecast { ratio: Some(2.9), range: None, starts: 1 },
