@@ -1,5 +1,7 @@
 //! Simulates sessions of made-up commands, and prints how often each outcome gets which name: the table of docs/method/outcomes.md.
 
+#![allow(clippy::disallowed_methods)]
+
 use std::env;
 
 use tare_analysis::outcome::{Word, compare_outcomes};
