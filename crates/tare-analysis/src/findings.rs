@@ -61,7 +61,7 @@ impl Findings {
     }
 
     /// Finds the outcome of a command in an environment.
-    pub fn find_outcome(&self, case: &str, target: &str) -> Option<&CommandOutcome> {
+    pub(crate) fn find_outcome(&self, case: &str, target: &str) -> Option<&CommandOutcome> {
         self.outcomes.iter().find(|outcome| outcome.case == case && outcome.target == target)
     }
 

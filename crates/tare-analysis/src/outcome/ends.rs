@@ -38,7 +38,7 @@ impl Table {
         distinct.into_iter().take(tables).map(table).collect()
     }
 
-    pub fn hypothesis(&self) -> Hypothesis {
+    pub(crate) fn hypothesis(&self) -> Hypothesis {
         let p = compute_share_p(self.counts, self.sizes);
         Hypothesis { p, least: least_share_p(self.counts, self.sizes) }
     }

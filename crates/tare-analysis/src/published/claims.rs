@@ -159,7 +159,7 @@ impl Claimed {
         } else if self.stated.holds_interval(low, high) {
             ClaimOutcome::Holds
         } else if self.stated.surrounds(self.neutral) {
-            // What hardly differs there does here.
+            // It hardly differs there, and does here.
             ClaimOutcome::Opposite
         } else {
             ClaimOutcome::SameDirection

@@ -72,7 +72,7 @@ pub struct Condition {
     /// Parameters with the article's values.
     #[serde(default)]
     pub sizes: BTreeMap<String, String>,
-    /// What a size counts, for one that is a mere number: `processes` by `n`.
+    /// Things that a size counts, where it is a mere number: `processes` by `n`.
     #[serde(default)]
     pub counts: BTreeMap<String, String>,
     /// Fewest operations of a trial, where it is about the extremes of a long run.
@@ -196,7 +196,7 @@ impl Figure {
         self.metric.as_deref().map(|metric| self.subject_of(metric))
     }
 
-    /// Names its rows of a metric.
+    /// Makes the subject of its rows of a metric.
     fn subject_of<'a>(&'a self, metric: &'a str) -> Subject<'a> {
         let (probe, parameters) = (&self.probe, &self.parameters);
         Subject { probe, parameters, place: self.place.as_deref(), peer: self.peer, metric }

@@ -18,7 +18,7 @@ use crate::statistics::spread::compute_spread;
 
 /// A batch is slow where it takes this many times the usual cost: its side's median...
 const SLOW: f64 = 1.5;
-/// ...or more where either side has slower ones beyond this share of its batches: what one side alone has is no disk's nature.
+/// ...or more where either side has slower ones beyond this share of its batches: slow batches of one side alone are its own.
 const NOT_SLOW: f64 = 0.95;
 /// Limit on what a slow batch counts as adding, in typical batches. One in 300 of them moves a mean by a tenth.
 const LONGEST: f64 = 30.0;
@@ -36,7 +36,7 @@ const Z_95: f64 = 1.644_853_626_951_472_2;
 pub struct TrialBatches {
     /// Cost of each.
     pub costs: Vec<f64>,
-    /// Those that another program interrupted.
+    /// Number of those that another program interrupted.
     pub interrupted: u64,
 }
 

@@ -4,6 +4,7 @@ mod called_commands;
 pub(crate) mod calls;
 mod keys;
 pub mod kinds;
+pub(crate) mod label;
 pub(crate) mod probes;
 pub mod published;
 pub mod schema;

@@ -79,7 +79,7 @@ fn time_first(args: &Explain, commands: Study) -> Result<Exit, CommandError> {
     let options = SessionOptions { budget, only, record: None, ..args.session.clone() };
     let environments = args.environments.clone();
     let request = Request { environments, counts_demand: false, ..counted(commands, &options)? };
-    // What cannot be measured is refused by the session with the prices as well, with its reason.
+    // The session refuses whatever cannot be measured with the prices as well, with its reason.
     let recorded = match recorded::measure_session(request, options.scratch.as_deref()) {
         Ok(recorded) => recorded,
         Err(error) if error.is_interruption() => return Err(error),

@@ -11,8 +11,8 @@ use tare_data::session::{PlannedCase, Role, Sides};
 use tare_probes::descriptions::USER;
 
 use crate::session::plan::amount::{Pace, Wanted, amount_of_time, compute_passes, cost_ns};
-use crate::session::plan::label::make_row_label;
 use crate::study::SelectedCase;
+use crate::study::label::make_row_label;
 use crate::study::startup;
 
 /// A case with the pace of every environment, or why it has none there.

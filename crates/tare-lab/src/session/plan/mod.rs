@@ -7,7 +7,6 @@ pub(crate) mod budget;
 pub(crate) mod calibrated;
 mod fitting;
 pub(crate) mod hopeless;
-pub(crate) mod label;
 pub(crate) mod lasting;
 pub(crate) mod outcomes;
 pub(crate) mod paces;

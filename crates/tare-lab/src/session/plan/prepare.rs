@@ -7,7 +7,7 @@ use tare_data::budget::name_budget;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::demand::Counted;
-use tare_data::session::{Inside, Plan, Planted, Role, Session, Side, Sides, TargetFacts};
+use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Side, Sides, TargetFacts};
 use tare_probes::descriptions::USER_COMMAND;
 use tare_record::{Entry, Writer};
 
@@ -233,12 +233,9 @@ pub fn prepare_session(
     let shares = left_s.filter(|_| looks.len() > 1);
     let every = shares.map(|left_s| spacing(&cases, &targets, &starts, scale, left_s)).unwrap_or_default();
     let room = make_room(&cases, &targets, &started, scale, (rounds, left_s));
-    let brief = places::shorten_names(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
-    let mut planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
+    let mut planned = plan_cases(&cases, scale, &targets);
     let mut cost_ns = costs(&cases, scale);
     let mut planted_in = None;
-    let slowest_ns =
-        cases.iter().enumerate().filter_map(|(at, case)| Some((at, case.baseline_ns()?))).collect();
     if let (Some(target), Some((case, rounds))) = (planted, room.choose_planting(seed))
         && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
     {
@@ -267,7 +264,19 @@ pub fn prepare_session(
     };
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
-    Ok(Prepared { plan, pilot: Pilot { started, cost_ns, trials_are_starts, slowest_ns } })
+    let pilot = Pilot { started, cost_ns, trials_are_starts, slowest_ns: find_slowest(&cases) };
+    Ok(Prepared { plan, pilot })
+}
+
+/// Plans each case, with short names for places.
+fn plan_cases(cases: &[Calibrated], scale: f64, targets: &Sides) -> Vec<PlannedCase> {
+    let brief = places::shorten_names(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
+    cases.iter().map(|case| case.plan(scale, targets, &brief)).collect()
+}
+
+/// Finds the slowest run of the baseline in each case that has one.
+fn find_slowest(cases: &[Calibrated]) -> BTreeMap<usize, f64> {
+    cases.iter().enumerate().filter_map(|(at, case)| Some((at, case.baseline_ns()?))).collect()
 }
 
 /// Measures the room of a session for a planted cost.
@@ -433,10 +442,8 @@ fn calibrate_all(
         if is_late && !cases.is_empty() && without_time.is_none() {
             let failure = left_out((&cases, all), now_s(arena));
             let left = all - cases.len();
-            observer.observe_event(Event::Note(format!(
-                "{left} of {all} cases are left out: {}",
-                failure.reason
-            )));
+            let note = format!("{left} of {all} cases are left out: {}", failure.reason);
+            observer.observe_event(Event::Note(note));
             without_time = Some(failure);
         }
         if let Some(failure) = &without_time {
