@@ -218,6 +218,8 @@ mod tests {
             .filter(|name| {
                 ![
                     "checks",
+                    "everyday",
+                    "found",
                     "ladders",
                     "launchers",
                     "mod",
