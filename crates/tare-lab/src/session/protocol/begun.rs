@@ -8,7 +8,7 @@ use tare_data::encoding::encode_hex;
 use tare_data::foreign::{Foreign, Trust};
 use tare_data::names::Case;
 use tare_data::session::specification::NATIVE;
-use tare_data::session::{Header, Plan, Session, Side, Sides};
+use tare_data::session::{Header, Inside, Plan, Session, Side, Sides, Work};
 use tare_data::shell::{join_words, quote_word};
 use tare_probes::descriptions::USER;
 
@@ -81,10 +81,17 @@ fn would_run(plan: &Plan) -> Vec<String> {
     let places = plan.cases.iter().filter_map(|planned| planned.case.place.as_deref());
     let folders =
         places.filter(|place| place.contains('/')).map(|place| format!("write in {}", quote_word(place)));
-    let work = plan.inside.work.iter().filter(|work| work.shared);
-    let work = work.map(|work| format!("write in {}", quote_word(&work.folder.display().to_string())));
+    let work = list_shared_folders(&plan.inside, &plan.targets).into_iter();
+    let work = work.map(|folder| format!("write in {}", quote_word(&folder.display().to_string())));
     let mut seen = BTreeSet::new();
     environments.chain(commands).chain(folders).chain(work).filter(|line| seen.insert(line.clone())).collect()
+}
+
+/// Lists the folders of this machine that commands would write in, each once: a side's own, or else that of the session.
+pub(super) fn list_shared_folders<'s>(inside: &'s Inside, sides: &'s Sides) -> BTreeSet<&'s Path> {
+    let shared = inside.work.iter().filter(|work| work.shared);
+    let of_sides = |work: &'s Work| sides.iter().map(|side| side.find_work_folder().unwrap_or(&work.folder));
+    shared.flat_map(of_sides).collect()
 }
 
 /// Lists the commands that cases would run, each once, with the side that runs it; none where all sides do.
@@ -93,11 +100,12 @@ pub(super) fn list_commands_of_sides<'s>(
     cases: &[&Case],
 ) -> BTreeSet<(Option<&'s str>, String)> {
     let of_side = |side: &'s Side| {
-        let name = side.command.as_ref().map(|_| side.name.as_str());
+        // A control runs the command of another side, and is listed with it.
+        let name = side.command.as_ref().map(|_| side.repeats.as_deref().unwrap_or(&side.name));
         let filled = cases.iter().map(|case| side.fill_case(case));
         filled.flat_map(|case| list_commands(&case)).map(move |command| (name, command)).collect::<Vec<_>>()
     };
-    sides.iter().filter(|side| side.repeats.is_none()).flat_map(of_side).collect()
+    sides.iter().flat_map(of_side).collect()
 }
 
 /// Lists the commands that a user's case would run, with the folder and the variables that decide which program a name is.
@@ -123,4 +131,52 @@ fn list_commands(case: &Case) -> Vec<String> {
     let context = folder.into_iter().chain(variables).collect::<Vec<_>>().join(", ");
     let context = if context.is_empty() { context } else { format!(" ({context})") };
     lines.filter(|line| !line.is_empty()).map(|line| format!("{line}{context}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tare_data::names::Parameters;
+    use tare_data::session::specification::Specification;
+    use tare_specimen::make_plan;
+
+    use super::*;
+
+    fn side(name: &str, words: &str, folder: &str) -> Side {
+        let pairs = [("command", format!("[\"{words}\"]")), ("folder", folder.to_owned())];
+        let command = Parameters(pairs.map(|(key, value)| (key.to_owned(), value)).into_iter().collect());
+        Side { command: Some(command), ..Side::new(name, Specification::from_provider("native")) }
+    }
+
+    fn case() -> Case {
+        let (probe, parameters) = ("user.command".to_owned(), Parameters(BTreeMap::new()));
+        Case { probe, parameters, place: None, peer: None }
+    }
+
+    #[test]
+    fn a_control_with_a_command_of_its_own_is_listed_too() {
+        let mut sides = Sides::new(side("old", "./old", "/a"));
+        sides.add_control(0, "old again".into());
+        let listed = |sides: &Sides| -> Vec<String> {
+            list_commands_of_sides(sides, &[&case()]).into_iter().map(|(_, command)| command).collect()
+        };
+        assert_eq!(listed(&sides), ["./old (in /a)"], "a control's is listed once");
+        sides.add_subject(Side { repeats: Some("old".into()), ..side("hidden", "./hidden", "/a") });
+        assert_eq!(listed(&sides), ["./hidden (in /a)", "./old (in /a)"]);
+    }
+
+    #[test]
+    fn every_side_names_the_folder_that_it_writes_in() {
+        let mut sides = Sides::new(side("a", "make", "/work/a"));
+        sides.add_subject(side("b", "make", "/work/b"));
+        sides.add_subject(side("everywhere", "make", ""));
+        let mut plan = make_plan(sides, vec![], vec![]);
+        plan.inside.work = Some(Work { folder: PathBuf::from("/work"), shared: true });
+        let would = would_run(&plan);
+        let folders: Vec<&str> = would.iter().filter_map(|line| line.strip_prefix("write in ")).collect();
+        assert_eq!(folders, ["/work", "/work/a", "/work/b"]);
+        plan.inside.work = Some(Work { folder: PathBuf::from("/work"), shared: false });
+        assert!(list_shared_folders(&plan.inside, &plan.targets).is_empty());
+    }
 }

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use tare_data::session::{PlannedCase, Session};
+use tare_data::names::Case;
+use tare_data::session::{Plan, PlannedCase, Session};
 use tare_data::shell::join_words;
 use tare_probes::descriptions::USER;
 
@@ -44,14 +45,16 @@ pub(super) fn same_build(
 
 /// Rejects a session whose commands carry files along, because a record does not contain them.
 pub(super) fn carries_nothing(session: &Session, record: &Path) -> Result<(), LabError> {
-    let carries = |case: &&PlannedCase| {
-        let carry = case.case.parameters.get_text("carry").ok();
-        case.case.probe.starts_with(USER) && carry.is_some_and(|carry| !carry.starts_with("0:"))
+    let carries = |case: &Case| {
+        let carry = case.parameters.get_text("carry").ok();
+        case.probe.starts_with(USER) && carry.is_some_and(|carry| !carry.starts_with("0:"))
     };
-    match session.plan.cases.iter().find(carries) {
+    let Plan { cases, targets, .. } = &session.plan;
+    let of_sides = |planned: &PlannedCase| targets.iter().any(|side| carries(&side.fill_case(&planned.case)));
+    match cases.iter().find(|planned| carries(&planned.case) || of_sides(planned)) {
         None => Ok(()),
-        Some(case) => Err(cannot_resume(record, session)
-            .with_cause(format!("{} carries files, which a record does not hold", case.case.probe))),
+        Some(planned) => Err(cannot_resume(record, session)
+            .with_cause(format!("{} carries files, which a record does not hold", planned.case.probe))),
     }
 }
 
@@ -62,9 +65,11 @@ fn cannot_resume(record: &Path, session: &Session) -> LabError {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::session::Sides;
+    use tare_data::names::Parameters;
     use tare_data::session::identity::Identity;
-    use tare_specimen::{make_plan, make_session};
+    use tare_data::session::specification::Specification;
+    use tare_data::session::{Side, Sides};
+    use tare_specimen::{make_plan, make_session, make_timed_case};
 
     use super::*;
 
@@ -87,5 +92,18 @@ mod tests {
         let refused = check(of("there", "now")).unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Usage);
         assert_eq!(refused.hint.as_deref(), Some("begin a new session: tare run"));
+    }
+
+    #[test]
+    fn a_command_of_a_side_that_carries_files_is_not_continued() {
+        let carrying = |carry: &str| {
+            let carry = Parameters([("carry".to_owned(), carry.to_owned())].into_iter().collect());
+            let side = Side::new("old", Specification::from_provider("native"));
+            let sides = Sides::new(Side { command: Some(carry), ..side });
+            let case = make_timed_case("user.command");
+            carries_nothing(&make_session(make_plan(sides, vec![case], vec![])), Path::new("s.tare"))
+        };
+        assert!(carrying("0:").is_ok());
+        assert_eq!(carrying("2:ab").unwrap_err().kind, ErrorKind::Usage);
     }
 }

@@ -24,7 +24,7 @@ use crate::session::enter::sides::{
 };
 use crate::session::peers::Peers;
 use crate::session::plan::paces::Paces;
-use crate::session::protocol::begun::list_commands_of_sides;
+use crate::session::protocol::begun::{list_commands_of_sides, list_shared_folders};
 use crate::session::protocol::outlook::Outlook;
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;
@@ -170,9 +170,10 @@ impl DryRun {
                 self.write.extend(named.is_machine().then(|| format!("{}: {stays}", side.name)));
             }
         }
-        if let Some(work) = inside.work.as_ref().filter(|work| work.shared) {
-            self.write.push(format!("{}: files that the commands write there", absolute(&work.folder)));
-        }
+        let shared = list_shared_folders(inside, sides).into_iter();
+        self.write.extend(
+            shared.map(|folder| format!("{}: files that the commands write there", absolute(folder))),
+        );
         Ok(())
     }
 
