@@ -34,7 +34,22 @@ pub fn list_records(folder: &str) -> Option<Vec<String>> {
         |path: &PathBuf| path.metadata().and_then(|about| about.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     let mut records: Vec<PathBuf> = records.filter(|path| path.is_file()).collect();
     records.sort_by_key(|path| (std::cmp::Reverse(age(path)), path.clone()));
-    let shown =
-        |path: &PathBuf| path.strip_prefix(Path::new(".")).unwrap_or(path).to_str().map(str::to_owned);
-    Some(records.iter().filter_map(shown).collect())
+    Some(records.iter().filter_map(|path| show_path(path)).collect())
+}
+
+/// Writes the path of a file as an argument: without `./`, unless it would be an option then.
+fn show_path(path: &Path) -> Option<String> {
+    let bare = path.strip_prefix(".").unwrap_or(path).to_str()?;
+    Some(if bare.starts_with('-') { format!("./{bare}") } else { bare.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_begins_with_a_dash_stays_a_path() {
+        let shown = ["./-w.tare", "./new.tare", "a/-w.tare"].map(|path| show_path(Path::new(path)).unwrap());
+        assert_eq!(shown, ["./-w.tare", "new.tare", "a/-w.tare"]);
+    }
 }

@@ -2,9 +2,10 @@
 
 use tare_lab::error::LabError;
 
-use super::line::{Line, show_line};
-use super::names::{find_environment, find_name, list_articles};
+use super::line::{BETWEEN, Line, find_long, show_line};
+use super::names::{find_environment, find_name, is_study, list_articles};
 use super::reading::{Machine, Reading};
+use crate::args::help::command_line;
 
 /// Refuses loose words of which the first is a name that people have for an environment, a tool or an article.
 pub fn refuse_name(line: &Line, wanted: &str, machine: &Machine<'_>) -> Option<LabError> {
@@ -16,7 +17,7 @@ pub fn refuse_name(line: &Line, wanted: &str, machine: &Machine<'_>) -> Option<L
         None => (*loose.first()?, &loose[1..]),
     };
     let (cause, mut lines) = lead_on(line, word, rest, machine)?;
-    if (machine.is_program)(word) {
+    if (machine.is_program)(word) && !line.has_commands() {
         lines.push(format!(
             "as a command: {}",
             show_line(&line.with_commands(&[line.words_from_loose()], false))
@@ -73,6 +74,40 @@ pub fn lead_on(
     Some((format!("'{word}' is {}", name.about), lines))
 }
 
+/// Lists the words that are tare's own: all before `--`, or those before a program that is nothing else.
+pub fn list_own_words<'a>(line: &'a Line, machine: &Machine<'_>) -> &'a [String] {
+    let place = match line.name() {
+        "run" | "explain" | "advise" | "here" => 0,
+        "ladder" => 1,
+        _ => return line.given_before(None),
+    };
+    let loose = line.loose();
+    let begins_command = loose.get(place).is_some_and(|word| {
+        (machine.is_program)(word) && !is_study(word) && lead_on(line, word, &[], machine).is_none()
+    });
+    line.given_before(begins_command.then_some(place))
+}
+
+/// Refuses the separator of commands where the one before them is missing.
+pub fn check_separator(line: &Line) -> Result<(), LabError> {
+    let words = line.words_from_loose();
+    if line.has_commands() || !line.loose().contains(&BETWEEN) {
+        return Ok(());
+    }
+    let begin = words.iter().take_while(|word| *word == BETWEEN).count();
+    Err(LabError::usage_error("'---' stands between commands, which follow --")
+        .with_hint(show_line(&line.with_commands(&[&words[begin..]], false))))
+}
+
+/// Tells whether a word can only be an option of tare's that is named in full, with a set number of values.
+fn is_option_of(name: &str, word: &str) -> bool {
+    let long = word.strip_prefix("--").map(|long| long.split('=').next().unwrap_or_default());
+    let commands = command_line();
+    let option = long.and_then(|long| find_long(commands.find_subcommand(name)?, long));
+    let is_set = |range: clap::builder::ValueRange| range.min_values() == range.max_values();
+    option.is_some_and(|option| option.get_num_args().is_none_or(is_set))
+}
+
 /// Reads loose words as commands where they can be nothing else, and refuses them where they can be several things.
 pub fn read_commands(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
     let loose = line.loose();
@@ -84,6 +119,7 @@ pub fn read_commands(line: &Line, machine: &Machine<'_>) -> Result<Option<Readin
     if line.has_commands() {
         return Ok(None);
     }
+    check_separator(line)?;
     if loose.iter().any(|word| word.contains(char::is_whitespace)) && loose.iter().all(begins_with_program) {
         return Ok(Some(Reading::told(line.with_commands(&each, true))));
     }
@@ -93,12 +129,19 @@ pub fn read_commands(line: &Line, machine: &Machine<'_>) -> Result<Option<Readin
     let whole = line.words_from_loose();
     let as_one = show_line(&line.with_commands(&[whole], false));
     if let Some(option) = whole.iter().find(|word| word.starts_with('-')) {
-        let moved = show_line(&line.with_commands(&[&owned.concat()], true));
+        let mut options = whole.iter().filter(|word| word.starts_with('-'));
+        let moved = match options.all(|word| is_option_of(line.name(), word)) {
+            true => {
+                let moved = show_line(&line.with_commands(&[&owned.concat()], true));
+                format!("; as an option of tare: {moved}")
+            }
+            false => String::new(),
+        };
         return Err(LabError::usage_error(format!(
             "'{option}' after '{first}' may be the command's or tare's"
         ))
         .with_cause("options of tare stand before --, and the command behind it")
-        .with_hint(format!("{as_one}; as an option of tare: {moved}")));
+        .with_hint(format!("{as_one}{moved}")));
     }
     if loose.iter().all(|word| (machine.is_program)(word)) {
         let error = LabError::usage_error(format!("'{}' can be read in several ways", loose.join(" ")));

@@ -6,7 +6,7 @@ use tare_data::shell;
 
 /// Separator before the words of commands, and the one between two commands.
 const BEFORE: &str = "--";
-const BETWEEN: &str = "---";
+pub const BETWEEN: &str = "---";
 /// Option that names environments.
 pub const IN: &str = "--in";
 
@@ -67,9 +67,10 @@ impl Line {
         self.given.iter().any(|word| word.split('=').next() == Some(option))
     }
 
-    /// Lists the words before `--` that begin with a dash, or with one that a word processor made of two.
-    pub fn options(&self) -> impl Iterator<Item = &str> {
-        self.given.iter().map(String::as_str).filter(|word| word.starts_with(['-', '–', '—']))
+    /// Lists the words before `--`, up to a loose one if such a place is named.
+    pub fn given_before(&self, loose: Option<usize>) -> &[String] {
+        let end = loose.and_then(|place| self.loose.get(place).copied());
+        &self.given[..end.unwrap_or(self.given.len())]
     }
 
     /// Finds the value of an option.
@@ -126,8 +127,11 @@ impl Line {
     }
 
     /// Writes the line with commands, each a list of words, after the options and `--`. `kept` is how many words before `--`
-    /// stay: those behind are the commands' own.
+    /// stay: those behind are the commands' own. A command that already follows `--` stays the only one.
     pub fn with_commands(&self, commands: &[&[String]], options_behind_too: bool) -> Vec<String> {
+        if self.has_commands() {
+            return self.with_loose(&[]);
+        }
         let kept = match (options_behind_too, self.loose.first()) {
             (false, Some(first)) => self.given[..*first].to_vec(),
             _ => self.without_loose(),
@@ -137,14 +141,9 @@ impl Line {
         words
     }
 
-    /// Writes the line with the loose words from one on as a command.
-    pub fn with_command_behind(&self, kept: usize) -> Vec<String> {
-        let mut words = vec![self.name.clone()];
-        words.extend(self.loose().iter().take(kept).map(|word| (*word).to_owned()));
-        words.extend(self.without_loose());
-        words.push(BEFORE.to_owned());
-        words.extend(self.loose().iter().skip(kept).map(|word| (*word).to_owned()));
-        words
+    /// Takes the first loose word for one that stays where it is, as options do.
+    pub fn behind_first(&self) -> Line {
+        Line { loose: self.loose.iter().skip(1).copied().collect(), ..self.clone() }
     }
 
     fn without_loose(&self) -> Vec<String> {
@@ -169,7 +168,7 @@ pub fn show_line<W: AsRef<str>>(words: &[W]) -> String {
 
 /// Tells whether a word begins an option; a single dash and a number do not.
 fn is_option(word: &str) -> bool {
-    word.len() > 1 && word.starts_with('-') && word.parse::<f64>().is_err()
+    word.len() > 1 && word.starts_with('-') && word != BETWEEN && word.parse::<f64>().is_err()
 }
 
 /// Counts the words that an option takes as its values, at most; none where there is no such option.

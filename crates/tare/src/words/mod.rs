@@ -15,7 +15,7 @@ mod values;
 
 use tare_lab::error::LabError;
 
-use self::line::Line;
+use self::line::{IN, Line};
 pub use self::options::parse_arguments;
 pub use self::reading::{Machine, Reading};
 use crate::args::help::command_line;
@@ -39,14 +39,20 @@ pub fn read_words(words: &[String], machine: &Machine<'_>) -> Result<Reading, La
     let Some(command) = commands.find_subcommand(name) else {
         return Err(subcommands::refuse_command(first, &words[1..], machine));
     };
-    let asks_for_help = |word: &String| matches!(word.as_str(), "-h" | "--help");
-    if words.iter().take_while(|word| *word != "--").any(asks_for_help) {
+    let line = Line::read(command, &words[1..]);
+    // Options behind a program may be that one's.
+    let own = leads::list_own_words(&line, machine);
+    if own.iter().any(|word| matches!(word.as_str(), "-h" | "--help")) {
         return as_typed();
     }
-    let line = Line::read(command, &words[1..]);
-    options::check_dashes(command, &line, &words[1..])?;
-    values::check_environments(&line, machine)?;
-    values::check_article(&line)?;
+    options::check_dashes(command, own, &words[1..])?;
+    let names = |option: &str| own.iter().any(|word| word.split('=').next() == Some(option));
+    if names(IN) {
+        values::check_environments(&line, machine)?;
+    }
+    if names("--like") {
+        values::check_article(&line)?;
+    }
     if line.has_unknown_option() {
         return Ok(Reading::as_typed(&[&[name.to_owned()], &words[1..]].concat()));
     }

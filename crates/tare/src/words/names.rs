@@ -51,16 +51,25 @@ pub fn is_file_of(word: &str, ending: &str) -> bool {
         && word[..word.len() - ending.len()].ends_with('.')
 }
 
-/// Lists the shipped articles whose names have a word in them.
+/// Lists the shipped articles whose names begin with a word, or else the one that has a tool's figures.
 pub fn list_articles(word: &str) -> Vec<&'static str> {
-    let all = || published::SHIPPED.iter().map(|(name, _)| *name);
-    let (word, by_tool) = (plain(word), find_name(word).and_then(|name| name.article.as_deref()));
-    let begin: Vec<&str> = all().filter(|name| name.starts_with(word.as_str())).collect();
-    match word.len() {
-        0 | 1 => Vec::new(),
-        _ if !begin.is_empty() => begin,
-        _ => all().filter(|name| name.contains(word.as_str()) || by_tool == Some(name)).collect(),
+    let (plain, by_tool) = (plain(word), find_name(word).and_then(|name| name.article.as_deref()));
+    let begin = find_articles(|name| plain.len() > 1 && name.starts_with(plain.as_str()));
+    if begin.is_empty() { find_articles(|name| by_tool == Some(name)) } else { begin }
+}
+
+/// Lists the articles that a value of `--like` may mean: a part of the name is enough there, where no command can stand.
+pub fn list_near_articles(word: &str) -> Vec<&'static str> {
+    let (plain, by_name) = (plain(word), list_articles(word));
+    if by_name.is_empty() {
+        find_articles(|name| plain.len() > 1 && name.contains(plain.as_str()))
+    } else {
+        by_name
     }
+}
+
+fn find_articles(is_meant: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    published::SHIPPED.iter().map(|(name, _)| *name).filter(|name| is_meant(name)).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 use tare_report::language::Language;
 
-use super::line::{Line, find_long, show_line};
+use super::line::{find_long, show_line};
 use crate::args::Args;
 use crate::args::help::{build_command_line, command_line};
 use crate::command_error::CommandError;
@@ -105,9 +105,10 @@ fn rename(words: &[String], name: &str, here: &str) -> Vec<String> {
 }
 
 /// Refuses a long option with a single dash, or with the dash of a word processor.
-pub fn check_dashes(command: &Command, line: &Line, words: &[String]) -> Result<(), LabError> {
-    for word in line.options() {
-        let (name, value) = word.split_once('=').map_or((word, ""), |(name, _)| (name, &word[name.len()..]));
+pub fn check_dashes(command: &Command, own: &[String], words: &[String]) -> Result<(), LabError> {
+    for word in own.iter().filter(|word| word.starts_with(['-', '–', '—'])) {
+        let (name, value) =
+            word.split_once('=').map_or((word.as_str(), ""), |(name, _)| (name, &word[name.len()..]));
         let bare = name.trim_start_matches(['-', '–', '—']);
         let is_right = name.starts_with("--") || bare.chars().count() < 2;
         if is_right || find_long(command, bare).is_none() {
@@ -115,7 +116,7 @@ pub fn check_dashes(command: &Command, line: &Line, words: &[String]) -> Result<
         }
         let meant = format!("--{bare}{value}");
         let all = words.iter().map(|given| if given == word { meant.clone() } else { given.clone() });
-        let all: Vec<String> = std::iter::once(line.name().to_owned()).chain(all).collect();
+        let all: Vec<String> = std::iter::once(command.get_name().to_owned()).chain(all).collect();
         return Err(LabError::usage_error(format!("'{word}' is not an option"))
             .with_cause("names of options follow two dashes")
             .with_hint(show_line(&all)));

@@ -5,7 +5,7 @@ use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 use tare_lab::study::{SHIPPED, list_probes};
 
-use super::leads::{read_commands, refuse_name};
+use super::leads::{check_separator, lead_on, read_commands, refuse_name};
 use super::line::{Line, show_line};
 use super::names::{self, find_environment, find_name, is_file_of, is_study};
 use super::reading::{Machine, Reading};
@@ -14,6 +14,7 @@ use super::reading::{Machine, Reading};
 pub fn read_run(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
     let loose = line.loose();
     let Some(first) = loose.first().copied() else { return Ok(None) };
+    check_separator(line)?;
     if is_study(first) {
         return read_study(line, &loose);
     }
@@ -34,7 +35,7 @@ pub fn read_run(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, L
     match read_commands(line, machine)? {
         Some(reading) => Ok(Some(reading)),
         None if loose.len() == 1 && !first.contains(|c: char| c == '/' || c.is_whitespace()) => {
-            Err(unknown_study(line, first))
+            Err(unknown_study(line, first, machine))
         }
         None => Err(unknown_words(line, machine)),
     }
@@ -70,17 +71,20 @@ fn read_study(line: &Line, loose: &[&str]) -> Result<Option<Reading>, LabError> 
 }
 
 /// Refuses a word that names no study.
-fn unknown_study(line: &Line, word: &str) -> LabError {
+fn unknown_study(line: &Line, word: &str, machine: &Machine<'_>) -> LabError {
     let error = LabError::usage_error(format!("there is no study '{word}'"));
     let studies = || SHIPPED.iter().map(|(name, _)| *name);
     let lower = word.to_lowercase();
     let near = find_nearest(&lower, studies().chain(names::list_environments()).chain(names::list_names()));
     match near {
         Some(near) if studies().any(|name| name == near) => error.with_hint(format!("did you mean '{near}'?")),
-        Some(near) => {
-            let environment = find_environment(near).unwrap_or_else(|| near.to_owned());
-            error.with_hint(format!("did you mean {}?", show_line(&line.with_environments(&[environment]))))
-        }
+        Some(near) => match lead_on(line, near, &[], machine) {
+            Some((_, lines)) if find_environment(near).is_some() => {
+                error.with_hint(format!("did you mean {}?", lines.join("; ")))
+            }
+            Some((_, lines)) => error.with_hint(format!("did you mean '{near}'? {}", lines.join("; "))),
+            None => error.with_hint(format!("did you mean '{near}'?")),
+        },
         None => error.with_hint(
             "tare list studies names them all; your own file must end in .toml; a command follows: tare run -- COMMAND",
         ),

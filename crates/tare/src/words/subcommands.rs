@@ -9,7 +9,7 @@ use tare_lab::study::list_probes;
 use tare_report::exports::EXPORTS;
 
 use super::leads::{lead_on, read_commands, refuse_name};
-use super::line::{Line, show_line};
+use super::line::{BETWEEN, Line, show_line};
 use super::names::{find_environment, find_layer, find_name, is_file_of, is_study, list_environments};
 use super::reading::{Machine, Reading};
 use crate::args::help::command_line;
@@ -85,7 +85,7 @@ pub fn read_others(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>
     let loose = line.loose();
     let first = loose.first().copied();
     match (line.name(), first) {
-        ("report", _) => read_report(line, first, machine),
+        ("report", _) => read_report(line, &loose, machine),
         ("compare", _) => check_compare(line, &loose, machine).map(|()| None),
         ("list", Some("tools" | "tool" | "importers")) => {
             Err(LabError::usage_error("there is no list of tools")
@@ -94,12 +94,13 @@ pub fn read_others(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>
         }
         ("show", Some(word)) => Ok(read_show(line, word)),
         ("check", Some(word)) => {
-            let named: Vec<String> = loose.iter().filter_map(|word| find_environment(word)).collect();
-            let words = line.with_environments(&named);
-            match named.len() == loose.len() {
-                true => Ok(Some(Reading::as_typed(&without_native(words)))),
-                false => Err(refuse_name(line, "environment", machine).unwrap_or_else(|| unknown(word))),
+            let named: Vec<String> = loose.iter().filter_map(|word| find_checked(word, machine)).collect();
+            if named.len() != loose.len() {
+                return Err(refuse_name(line, "environment", machine).unwrap_or_else(|| unknown(word)));
             }
+            let is_added = !line.environments().contains(&NATIVE) && named.iter().all(|name| name != NATIVE);
+            let words = line.with_environments(&named);
+            Ok(Some(Reading::as_typed(&if is_added { without_native(words) } else { words })))
         }
         ("import", None) => Err(LabError::usage_error("no file was named")
             .with_cause(format!("tare reads the output of {TOOLS}"))
@@ -116,14 +117,28 @@ fn without_native(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
+/// Finds the environment that a word of `tare check` names, which may be one of the user's own.
+fn find_checked(word: &str, machine: &Machine<'_>) -> Option<String> {
+    let name = word.split([':', '?']).next().unwrap_or_default();
+    find_environment(word).or_else(|| (machine.is_own_environment)(name).then(|| word.to_owned()))
+}
+
 fn unknown(word: &str) -> LabError {
     LabError::usage_error(format!("there is no environment '{word}'"))
         .with_hint("tare list environments names them all")
 }
 
 /// Puts the newest record of a folder in its place, or of this one where none is named.
-fn read_report(line: &Line, first: Option<&str>, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
+fn read_report(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
+    let first = loose.first().copied();
     let Some(records) = (machine.list_records)(first.unwrap_or(".")) else { return Ok(None) };
+    if let [folder, others @ ..] = loose
+        && !others.is_empty()
+    {
+        return Err(LabError::usage_error(format!("'{}' follows the folder '{folder}'", others.join(" ")))
+            .with_cause("tare report shows the newest record of one folder")
+            .with_hint(show_line(&line.with_loose(&[folder]))));
+    }
     match records.first() {
         Some(record) => Ok(Some(Reading::told(line.with_loose(&[record])))),
         None => {
@@ -218,10 +233,7 @@ fn read_command_of(
         ))),
         (_, None) => Ok(None),
         (_, Some(word)) if is_file_of(word, "tare") || is_file_of(word, "toml") => Ok(None),
-        ("ladder", Some(word)) if is_ladder(word) => Ok(match line.loose().len() {
-            1 => None,
-            _ => Some(Reading::told(line.with_command_behind(1))),
-        }),
+        ("ladder", Some(word)) if is_ladder(word) => read_behind_ladder(line, word, machine),
         ("ladder", Some(word)) => Err(refuse_ladder(word)),
         (name, Some(_)) => {
             match refuse_name(line, if name == "advise" { "record" } else { "record or study" }, machine) {
@@ -229,6 +241,28 @@ fn read_command_of(
                 None => read_commands(line, machine),
             }
         }
+    }
+}
+
+/// Reads the words behind a ladder's name as a command.
+fn read_behind_ladder(line: &Line, ladder: &str, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
+    let behind = line.behind_first();
+    let words = behind.words_from_loose();
+    let Some(program) = words.first() else { return Ok(None) };
+    if line.has_commands() {
+        return Err(LabError::usage_error(format!("'{}' stands before --", behind.loose().join(" ")))
+            .with_cause("a command follows --, whole")
+            .with_hint(show_line(&line.with_loose(&[ladder]))));
+    }
+    let as_command = behind.with_commands(&[words], false);
+    if words.len() == 1 && program != BETWEEN {
+        return Ok(Some(Reading::told(as_command)));
+    }
+    match read_commands(&behind, machine)? {
+        Some(reading) => Ok(Some(reading)),
+        None => Err(LabError::usage_error(format!("'{program}' follows the ladder '{ladder}'"))
+            .with_cause("a command follows --")
+            .with_hint(show_line(&as_command))),
     }
 }
 

@@ -42,6 +42,8 @@ const PROGRAMS: &[&str] = &[
     "./old",
     "./new",
     "./suite.sh",
+    "openssl",
+    "file",
     "unshare",
     "chroot",
     "time",
@@ -57,7 +59,7 @@ fn read(line: &str, records: &[&str]) -> Result<Reading, Unparsed> {
     let machine = Machine {
         is_program: &|word| PROGRAMS.contains(&word),
         is_own_environment: &|word| word == "mybox",
-        list_records: &|folder| (folder == ".").then(|| records.clone()),
+        list_records: &|folder| [".", "a/", "b/"].contains(&folder).then(|| records.clone()),
     };
     let reading = read_words(&words[1..], &machine).map_err(Unparsed::Refused)?;
     parse_words(reading.words.iter().map(OsString::from).collect(), Language::English)?;
@@ -138,6 +140,19 @@ fn words_of_a_session_are_a_study_a_name_or_commands_in_this_order() {
         ("tare run git status -s", No("'-s'", &["tare run -- git status -s"])),
         ("tare run git status --in gvisor", No("'--in'", &["tare run --in gvisor -- git status"])),
         ("tare run -- ./old --- ./new", To("tare run -- ./old --- ./new")),
+        ("tare run ./old --- ./new", No("'---'", &["tare run -- ./old --- ./new"])),
+        ("tare run --- ./new", No("'---'", &["tare run -- ./new"])),
+        ("tare run quick --- make", No("'---'", &["tare run -- quick --- make"])),
+        ("tare run 'git status' --- 'git log'", No("'---'", &["tare run -- 'git status' --- 'git log'"])),
+        ("tare run docker -- git", No("'docker'", &["tare run --in native,docker -- git"])),
+        ("tare run openssl x509 -in cert.pem", No("'-in'", &["tare run -- openssl x509 -in cert.pem"])),
+        ("tare run openssl x509 --in cert.pem", No("'--in'", &["tare run -- openssl x509 --in cert.pem"])),
+        ("tare run -in native openssl", No("'-in'", &["tare run --in native openssl"])),
+        ("tare run git log -h", No("'-h'", &["tare run -- git log -h"])),
+        ("tare run git log --help", No("'--help'", &["tare run -- git log --help"])),
+        ("tare run -h git log", Help),
+        ("tare run docker -h", Help),
+        ("tare run file /bin/ls", Noting("tare run -- file /bin/ls", &["read as"])),
         ("tare run -- docker", To("tare run -- docker")),
         ("tare run gvisor -- git status", No("'gvisor'", &["tare run --in native,gvisor -- git status"])),
     ]);
@@ -269,6 +284,15 @@ fn further_near_misses_lead_on() {
         ("tare show k8s", Noting("tare show kubernetes", &["kubernetes"])),
         ("tare check --in gvizor", No("'gvizor'", &["'gvisor'"])),
         ("tare check docker podman", To("tare check --in docker,podman")),
+        ("tare check native docker", To("tare check --in native,docker")),
+        ("tare check mybox docker", To("tare check --in mybox,docker")),
+        ("tare check --in native docker", To("tare check --in native,docker")),
+        ("tare report a/ b/", No("'b/'", &["tare report a/"])),
+        ("tare run hyperfin", No("'hyperfin'", &["'hyperfine'", "tare run -- COMMAND"])),
+        ("tare run netpref", No("'netpref'", &["'netperf'", "tare run rtt"])),
+        ("tare run codspace", No("'codspace'", &["'codespace'", "tare run --in native,docker-like"])),
+        ("tare run gvizor", No("'gvizor'", &["tare run --in native,gvisor"])),
+        ("tare run --like wsl2", No("'wsl2'", &["tuni-wsl2-linux", "ascii-wsl2-unixbench"])),
         (
             "tare explain gvisor -- git status",
             No("'gvisor'", &["tare explain --in native,gvisor -- git status"]),
@@ -276,6 +300,11 @@ fn further_near_misses_lead_on() {
         ("tare explain make", No("'make'", &["tare explain -- make"])),
         ("tare advise docker podman", No("'docker'", &["tare advise --in native,docker,podman"])),
         ("tare ladder container git status", Noting("tare ladder container -- git status", &["read as"])),
+        ("tare ladder container make", Noting("tare ladder container -- make", &["read as"])),
+        ("tare ladder container git -- make", No("'git'", &["tare ladder container -- make"])),
+        ("tare ladder container make -j4", No("'-j4'", &["tare ladder container -- make -j4"])),
+        ("tare ladder container make --- git", No("'---'", &["tare ladder container -- make --- git"])),
+        ("tare ladder container -h", Help),
         ("tare run cargo build --release", No("'--release'", &["tare run -- cargo build --release"])),
         ("tare run python3 script.py", Noting("tare run -- python3 script.py", &["read as"])),
         ("tare run './suite.sh --fast'", Noting("tare run -- './suite.sh --fast'", &["read as"])),
@@ -288,6 +317,22 @@ fn further_near_misses_lead_on() {
             Noting("tare run -- 'docker run alpine true' --- 'podman run alpine true'", &[]),
         ),
     ]);
+}
+
+/// An option that may swallow a word of the command is no option of tare's.
+#[test]
+fn only_options_that_are_named_in_full_are_offered_as_ones_of_tare() {
+    for (line, is_offered) in [
+        ("tare run git -C x status", false),
+        ("tare run git log --pin", false),
+        ("tare run git log --oneline --in gvisor", false),
+        ("tare run git log --in gvisor", true),
+    ] {
+        let Err(Unparsed::Refused(error)) = read(line, &[]) else { panic!("{line} is taken") };
+        let hint = error.hint.unwrap_or_default();
+        assert!(hint.starts_with(&line.replace("run", "run --")), "{line}: {hint}");
+        assert_eq!(hint.contains("an option of tare"), is_offered, "{line}: {hint}");
+    }
 }
 
 #[test]

@@ -5,13 +5,13 @@ use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 
 use super::line::{Line, show_line};
-use super::names::{self, find_environment, find_name, is_study, list_articles};
+use super::names::{self, find_environment, find_name, is_study, list_near_articles};
 use super::reading::Machine;
 
 /// Refuses a value of `--like` that is a tool's name, or the beginning of several articles' names.
 pub fn check_article(line: &Line) -> Result<(), LabError> {
     let Some(article) = line.value_of("--like") else { return Ok(()) };
-    let articles = list_articles(article);
+    let articles = list_near_articles(article);
     if articles.is_empty() || articles.contains(&article) {
         return Ok(());
     }
