@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tare_data::names::matches_pattern;
+use tare_data::session::Side;
 use tare_data::session::specification::Specification;
 
 use crate::findings::{self, Answer, Cell, Findings, Interval, Position, Reach, Row};
@@ -54,16 +55,32 @@ impl Selector {
             matches_pattern(pattern, target)
                 || case.iter().any(|name| matches_pattern(pattern, &format!("{target}:{name}")))
         };
-        chosen(target.name) || target.specification.is_some_and(|entered| chosen(&entered.to_string()))
+        chosen(target.name)
+            || target.title.is_some_and(chosen)
+            || target.specification.is_some_and(|entered| chosen(&entered.to_string()))
     }
 }
 
-/// The two names of an environment, that of its column and the one by which it is entered.
+/// The names of a side: that of its column, the one by which it is entered, and the title of its command.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetNames<'a> {
     pub name: &'a str,
     /// None where only its column is known.
     pub specification: Option<&'a Specification>,
+    /// None where environments are compared.
+    pub title: Option<&'a str>,
+}
+
+impl<'a> TargetNames<'a> {
+    /// Lists the names of a side that a record has.
+    pub fn of_side(side: &'a Side) -> TargetNames<'a> {
+        TargetNames { name: &side.name, specification: Some(&side.specification), title: side.title() }
+    }
+
+    /// Names a side of which only its column is known.
+    pub fn of_column(name: &'a str) -> TargetNames<'a> {
+        TargetNames { name, specification: None, title: None }
+    }
 }
 
 /// `KIND[:ENV[:CASE]][>RATIO]`: when a gate is tripped.

@@ -50,12 +50,14 @@ pub struct Target {
     /// The command that it runs, where commands are compared.
     #[serde(skip)]
     command: Option<Parameters>,
+    #[serde(skip)]
+    title: Option<String>,
 }
 
 impl Target {
     /// Tells whether a record's side is this one.
     fn is(&self, side: &tare_data::session::Side) -> bool {
-        self.specification == side.specification && self.command == side.command
+        self.specification == side.specification && self.command == side.list_run()
     }
 }
 
@@ -164,8 +166,9 @@ pub(crate) fn list_subjects(records: &[&Judged]) -> Vec<Target> {
             true => name_exactly(target),
             false => target.name.clone(),
         };
-        let (specification, command) = (target.specification.clone(), target.command.clone());
-        targets.push(Target { name, specification, command });
+        let (specification, command) = (target.specification.clone(), target.list_run());
+        let title = target.title().map(str::to_owned);
+        targets.push(Target { name, specification, command, title });
     }
     targets
 }
@@ -371,7 +374,9 @@ pub fn judge_changes(changes: &Changes, conditions: &[Condition]) -> Outcome {
     let mut judging = Judging::new(conditions);
     for (at, row) in changes.list_headlines() {
         for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
-            let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
+            let Target { name, specification, title, .. } = target;
+            let (specification, title) = (Some(specification), title.as_deref());
+            let names = TargetNames { name, specification, title };
             let chooses =
                 |selector: &Selector| selector.matches_cell(&names, &[&row.case, &row.probe, &row.label]);
             judging.judge_cell((at, of_target), chooses, |condition| cell.answer(condition));

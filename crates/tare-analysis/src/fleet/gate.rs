@@ -137,7 +137,7 @@ fn regressed(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
 }
 
 fn chooses(fleet: &Fleet, condition: &Condition, target: &str, case: &str, metric: &str) -> bool {
-    let names = TargetNames { name: target, specification: None };
+    let names = TargetNames::of_column(target);
     let probe = fleet.find_case(case, metric).map_or("", |of| of.probe.as_str());
     condition.selector.matches_cell(&names, &[case, probe])
 }

@@ -9,6 +9,7 @@ use tare_analysis::verdicts::judge::judge_pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
+use tare_data::names::Parameters;
 use tare_data::session::limits::{GroupCounts, LimitCounts};
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Session};
@@ -40,6 +41,22 @@ fn the_interval_of_a_change_is_made_of_both() {
         "too few rounds for an interval"
     );
     assert_eq!(Factor::from_costs(&old, &cost(f64::NAN, f64::NAN, f64::NAN), 0.0), None);
+}
+
+#[test]
+fn a_command_is_found_again_where_other_commands_of_its_session_change_its_names() {
+    let judged = |name: &str, title: &str| {
+        let mut session = make_session(&["new"], vec![], 1);
+        change_sides(&mut session.plan.targets, |at, side| {
+            let pairs = [("name", name), ("title", title), ("command", "[\"./new\"]")];
+            let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            side.command = (at == 2).then(|| Parameters(pairs.into_iter().collect()));
+        });
+        Judged::of_session(session)
+    };
+    let changes =
+        compare_records(&[&judged("2-new", "./new")], &[&judged("3-new", "new one")], STATED_SPREAD);
+    assert_eq!(changes.targets.len(), 1, "{:?}", changes.targets);
 }
 
 #[test]

@@ -116,8 +116,8 @@ fn outcome(conditions: &[&str]) -> Outcome {
     let conditions: Vec<Condition> = conditions.iter().map(|text| text.parse().unwrap()).collect();
     let [gvisor, crun] = ["gvisor", "oci:crun"].map(|text| text.parse().unwrap());
     let targets = [
-        TargetNames { name: "gvisor", specification: Some(&gvisor) },
-        TargetNames { name: "oci-crun", specification: Some(&crun) },
+        TargetNames { name: "gvisor", specification: Some(&gvisor), title: None },
+        TargetNames { name: "oci-crun", specification: Some(&crun), title: Some("./a very long title") },
     ];
     judge_findings(&findings(), &targets, &conditions)
 }
@@ -135,6 +135,7 @@ fn a_condition_chooses_targets_and_cases() {
     assert_eq!(counts(&["slower:gvisor"]), ([1, 0, 0, 1], true));
     assert_eq!(counts(&["slower:oci:crun"]), ([0, 1, 1, 0], true));
     assert_eq!(counts(&["slower:oci-crun:file.*"]), ([0, 1, 0, 0], false));
+    assert_eq!(counts(&["slower:./a very long title:file.*"]), ([0, 1, 0, 0], false));
     assert_eq!(counts(&["slower:oci:crun:sys.getppid"]), ([0, 0, 1, 0], true));
     assert_eq!(counts(&["slower:*:file.queue"]), ([0, 1, 0, 1], false));
     assert_eq!(counts(&["slower:*:file.queue*bs=4KiB*"]), ([0, 1, 0, 1], false));
@@ -180,7 +181,7 @@ fn a_gate_before_which_nothing_could_be_compared_is_shut() {
 fn answers(condition: &str, cells: Vec<Cell>) -> Vec<Ruling> {
     let rows = cells.into_iter().map(|cell| row("sys.getppid", vec![cell])).collect();
     let findings = Findings { rows, ..findings() };
-    let targets = [TargetNames { name: "gvisor", specification: None }];
+    let targets = [TargetNames::of_column("gvisor")];
     let outcome = judge_findings(&findings, &targets, &[condition.parse().unwrap()]);
     outcome.cells.iter().map(|cell| cell.answer).collect()
 }
@@ -267,7 +268,7 @@ fn a_case_has_three_names_and_the_harness_is_no_cell() {
     let named = |case: &str, label: &str, condition: &str| {
         let row = Row { label: label.into(), ..row(case, vec![compared(Verdict::Slower, 2.0, 3.0)]) };
         let findings = Findings { rows: vec![row], ..findings() };
-        let targets = [TargetNames { name: "gvisor", specification: None }];
+        let targets = [TargetNames::of_column("gvisor")];
         judge_findings(&findings, &targets, &[condition.parse().unwrap()]).count_cells(Ruling::Trips)
     };
     let of_file = |condition| named("file.seq?op=read@own", "read 4K, warm", condition);

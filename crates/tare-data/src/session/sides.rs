@@ -3,13 +3,17 @@
 use std::ops::Deref;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::specification::Specification;
 use crate::names::{Case, Parameters, USER};
 
 /// The option of a specification that makes trials work longer, by a percentage.
 pub const SLOWER: &str = "slower";
+
+/// Parameters with a command's names, which depend on the other commands of its session.
+const CALLED: [&str; 2] = ["name", TITLE];
+const TITLE: &str = "title";
 
 /// A side of a session: an environment with a start of its own, and in a session that compares commands one of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,7 +84,19 @@ impl Side {
 
     /// Tells whether it measures what a side of another session does: the same environment, and the same command.
     pub fn is_like(&self, other: &Side) -> bool {
-        self.specification == other.specification && self.command == other.command
+        self.specification == other.specification && self.list_run() == other.list_run()
+    }
+
+    /// Reads the title of its command, as it was given; the side's name may be shorter, or have a number.
+    pub fn title(&self) -> Option<&str> {
+        self.command.as_ref()?.get_text(TITLE).ok()
+    }
+
+    /// Lists the parameters of its command that say what is run, not what it is called in its session.
+    pub fn list_run(&self) -> Option<Parameters> {
+        let mut run = self.command.clone()?;
+        run.0.retain(|key, _| !CALLED.contains(&key.as_str()));
+        Some(run)
     }
 
     /// Reads the kind of environment.
@@ -122,7 +138,7 @@ struct Compared {
 /// of another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sides {
-    #[serde(rename = "environments")]
+    #[serde(rename = "environments", deserialize_with = "read_sides")]
     sides: Vec<Side>,
     comparisons: Vec<Compared>,
     /// Name of the side that is slower on purpose.
@@ -234,6 +250,17 @@ impl Sides {
     }
 }
 
+/// Reads sides: a control runs the command of the side that it repeats, whatever a record says.
+fn read_sides<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Side>, D::Error> {
+    let mut sides = Vec::<Side>::deserialize(deserializer)?;
+    for at in 0..sides.len() {
+        let Some(repeated) = &sides[at].repeats else { continue };
+        let command = sides.iter().find(|side| side.name == *repeated).map(|side| side.command.clone());
+        sides[at].command = command.flatten();
+    }
+    Ok(sides)
+}
+
 impl Deref for Sides {
     type Target = [Side];
 
@@ -288,6 +315,23 @@ mod tests {
         assert!(new.is_like(&new) && !new.is_like(&old) && !new.is_like(&side("native")));
         let read: Side = serde_json::from_value(serde_json::to_value(&new).unwrap()).unwrap();
         assert_eq!(read, new);
+    }
+
+    #[test]
+    fn a_command_is_the_same_under_other_names_and_a_control_reads_as_what_it_repeats() {
+        let command = |name: &str, words: &str| {
+            let pairs = [("name", name), ("title", name), ("command", words)];
+            let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            Side { command: Some(Parameters(pairs.into_iter().collect())), ..side(name) }
+        };
+        let [second, third] = ["2-new", "3-new"].map(|name| command(name, "[\"./new\"]"));
+        let third = Side { specification: second.specification.clone(), ..third };
+        assert!(second.is_like(&third));
+        let mut sides = Sides::new(command("old", "[\"./old\"]"));
+        sides.add_control(0, "old again".into());
+        let mut json = serde_json::to_value(&sides).unwrap();
+        json["environments"][1]["command"]["command"] = "[\"./hidden\"]".into();
+        assert_eq!(serde_json::from_value::<Sides>(json).unwrap(), sides);
     }
 
     #[test]

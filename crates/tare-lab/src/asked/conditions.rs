@@ -17,7 +17,7 @@ pub(crate) fn check_conditions(
     let subjects = || targets.of_role(Role::Subject);
     let chooses = |condition: &&Condition| {
         subjects().any(|target| {
-            let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
+            let names = TargetNames::of_side(target);
             cases.iter().filter(|case| case.probe != Row::HARNESS).any(|case| {
                 let label = find_probe(&case.probe).map(|probe| (probe.label)(&case.parameters));
                 // The heading of a row ends with a place or a peer that is not the usual one.

@@ -138,7 +138,7 @@ mod tests {
         let (session, mut findings) = (specimen::make_session(3), specimen::make_findings(3));
         findings.rows[0].label = label.into();
         let targets: Vec<TargetNames> =
-            findings.subjects.iter().map(|name| TargetNames { name, specification: None }).collect();
+            findings.subjects.iter().map(|name| TargetNames::of_column(name)).collect();
         let gate = condition.map(|text| judge_findings(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         let text = String::from_utf8(render(&source)).unwrap();

@@ -140,7 +140,7 @@ mod tests {
     fn shown(condition: Option<&str>) -> String {
         let (session, findings) = (specimen::make_session(3), specimen::make_findings(3));
         let targets: Vec<TargetNames> =
-            findings.subjects.iter().map(|name| TargetNames { name, specification: None }).collect();
+            findings.subjects.iter().map(|name| TargetNames::of_column(name)).collect();
         let gate = condition.map(|text| judge_findings(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         String::from_utf8(render(&source)).unwrap()

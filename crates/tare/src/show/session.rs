@@ -107,9 +107,7 @@ impl Shown {
             return Ok(None);
         }
         let subjects = self.session.plan.targets.of_role(Role::Subject);
-        let targets: Vec<TargetNames> = subjects
-            .map(|target| TargetNames { name: &target.name, specification: Some(&target.specification) })
-            .collect();
+        let targets: Vec<TargetNames> = subjects.map(TargetNames::of_side).collect();
         let mut outcome = tare_analysis::gate::judge_findings(&self.findings, &targets, &conditions);
         outcome.allows_undecided = view.allow_undecided;
         match outcome.idle.first() {

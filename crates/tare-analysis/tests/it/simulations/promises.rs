@@ -183,7 +183,7 @@ fn below_eight_starts_nothing_is_decided() {
         assert_eq!((cell.verdict, cell.rounds), (Verdict::SlowerInFewStarts, 90), "{cell:?}");
         assert_eq!(cell.needed, Some(Needed::Starts(8)));
         let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
-        let names = [TargetNames { name: "vm", specification: None }];
+        let names = [TargetNames::of_column("vm")];
         assert_eq!(judge_findings(&found, &names, &conditions).count_cells(Ruling::Trips), 0);
     }
     let few = count(90, make_steady_side(1.0), started(1.0, 13, 0.1));
@@ -255,7 +255,7 @@ fn a_plain_cost_is_never_hidden_among_many_cells() {
                 found.rows.iter().filter(|row| expect_comparison(&row.cells[0]).verdict == Verdict::Slower);
             assert_eq!(slower.count(), 1);
             let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
-            let names = [TargetNames { name: "vm", specification: None }];
+            let names = [TargetNames::of_column("vm")];
             let outcome = judge_findings(&found, &names, &conditions);
             assert_eq!(outcome.find_answer(7, 0).map(|judged| judged.answer), Some(Ruling::Trips));
         }
@@ -281,7 +281,7 @@ fn leaving_at_the_first_interval_would_hide_it() {
 
 #[test]
 fn a_gate_gives_the_answer_of_the_interval_that_is_shown() {
-    let names = [TargetNames { name: "vm", specification: None }];
+    let names = [TargetNames::of_column("vm")];
     for seed in 0..40 {
         let side = |name: &str, case: usize| match name {
             "vm" => make_steady_side([1.0, 1.01, 1.3, 10.0, 60.0, 0.9][case % 6]),
