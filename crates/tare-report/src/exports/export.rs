@@ -4,6 +4,8 @@ use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
 use tare_analysis::gate::Outcome;
 use tare_data::session::{Role, Session};
 
+use crate::text::clean_text;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub session: &'a Session,
@@ -48,6 +50,14 @@ impl Source<'_> {
                 Some(Headline { at: (of_row, of_target), row, target, cell: row.cells.get(of_target)? })
             })
         })
+    }
+
+    /// Names a cell of a row: by its command alone where commands are the sides.
+    pub(super) fn name_cell(&self, row: &Row, target: &str) -> String {
+        match self.findings.commands_in {
+            None => format!("{} in {}", clean_text(&row.label), clean_text(target)),
+            Some(_) => clean_text(target),
+        }
     }
 
     pub(super) fn control_name(&self) -> Option<&str> {

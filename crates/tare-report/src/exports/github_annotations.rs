@@ -44,8 +44,8 @@ fn is_met(source: &Source, cell: &Headline) -> bool {
         .is_some_and(|j| j.answer == Ruling::Trips)
 }
 
-fn title(cell: &Headline) -> String {
-    format!("tare: {} in {}", clean_text(&cell.row.label), clean_text(cell.target))
+fn title(source: &Source, cell: &Headline) -> String {
+    format!("tare: {}", source.name_cell(cell.row, cell.target))
 }
 
 fn errors(source: &Source) -> Level {
@@ -54,7 +54,7 @@ fn errors(source: &Source) -> Level {
         all.push(("tare".to_owned(), gate::describe_outcome(outcome, Language::English)));
     }
     let met = source.headlines().filter(|cell| is_met(source, cell));
-    all.extend(met.map(|cell| (title(&cell), finding(source, &cell))));
+    all.extend(met.map(|cell| (title(source, &cell), finding(source, &cell))));
     Level("error", all)
 }
 
@@ -79,14 +79,14 @@ fn warnings(source: &Source) -> Level {
         words::find_comparison(cell.cell).is_some_and(|c| c.answer().kind().is_slower())
             && !is_met(source, cell)
     });
-    all.extend(slower.map(|cell| (title(&cell), finding(source, &cell))));
+    all.extend(slower.map(|cell| (title(source, &cell), finding(source, &cell))));
     Level("warning", all)
 }
 
 fn notices(source: &Source) -> Level {
     let missing =
         source.headlines().filter(|cell| matches!(cell.cell, Cell::Missing(_)) && !is_met(source, cell));
-    Level("notice", missing.map(|cell| (title(&cell), finding(source, &cell))).collect())
+    Level("notice", missing.map(|cell| (title(source, &cell), finding(source, &cell))).collect())
 }
 
 fn finding(source: &Source, cell: &Headline) -> String {
@@ -155,6 +155,16 @@ mod tests {
         assert_eq!(of(&gated, "error"), 2);
         assert!(gated[0].2.starts_with("condition met: in 1 of 1 cell"));
         assert_eq!(gated[1].2, "against native: 24x (23.9 to 24.4x) (sys.getppid)");
+    }
+
+    #[test]
+    fn a_command_that_is_a_side_is_named_alone() {
+        let (session, mut findings) = (specimen::make_session(3), specimen::make_findings(3));
+        findings.subjects.iter_mut().for_each(|name| *name = format!("./{name}"));
+        findings.commands_in = Some("native".into());
+        let text = render(&Source { session: &session, findings: &findings, gate: None });
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains(" title=tare%3A ./gvisor::") && !text.contains(" in ./"), "{text}");
     }
 
     #[test]

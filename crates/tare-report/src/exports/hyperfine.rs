@@ -56,12 +56,10 @@ fn render(source: &Source) -> Vec<u8> {
     let times = |row: &&tare_analysis::findings::Row| row.headline && row.metric.unit == Unit::Nanoseconds;
     for row in source.findings.rows.iter().filter(times) {
         for (target, level) in source.list_levels(row) {
-            let parameters = Parameters { target: clean_text(target), case: clean_text(&row.case) };
-            let command = match source.findings.commands_in {
-                None => format!("{} in {}", clean_text(&row.label), clean_text(target)),
-                Some(_) => clean_text(target),
-            };
             let runs = list_runs(source.session, &row.case, target);
+            let command = source.name_cell(row, target);
+            let target = source.findings.commands_in.as_deref().unwrap_or(target);
+            let parameters = Parameters { target: clean_text(target), case: clean_text(&row.case) };
             results.extend(match runs.as_slice() {
                 [] => of_rounds(command, parameters, level),
                 runs => of_runs(command, parameters, runs),
@@ -128,5 +126,15 @@ mod tests {
         assert!((results[0]["median"].as_f64().unwrap() - 173.4e-9).abs() < 1e-15);
         assert_eq!(results[0]["times"].as_array().unwrap().len(), 18);
         assert_eq!(results[0]["user"], Value::Null);
+    }
+
+    #[test]
+    fn a_command_that_is_a_side_is_named_alone_beside_its_environment() {
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
+        (findings.baseline, findings.commands_in) = ("./old".into(), Some("gvisor".into()));
+        let bytes = render(&Source { session: &session, findings: &findings, gate: None });
+        let read: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(read["results"][0]["command"], "./old");
+        assert_eq!(read["results"][0]["parameters"]["environment"], "gvisor");
     }
 }

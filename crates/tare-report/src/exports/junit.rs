@@ -100,9 +100,13 @@ fn finding(source: &Source, cell: &Headline) -> String {
 }
 
 fn test_case(xml: &mut String, source: &Source, cell: &Headline, result: &Result) {
-    let label = attribute(&cell.row.label);
-    let (target, case) = (attribute(cell.target), attribute(&cell.row.case));
-    let _ = writeln!(xml, "    <testcase classname=\"{target}\" name=\"{label} ({case})\">");
+    // A command that is a side is the name, in the environment of all.
+    let (class, name) = match &source.findings.commands_in {
+        None => (cell.target, cell.row.label.as_str()),
+        Some(environment) => (environment.as_str(), cell.target),
+    };
+    let (class, name, case) = (attribute(class), attribute(name), attribute(&cell.row.case));
+    let _ = writeln!(xml, "    <testcase classname=\"{class}\" name=\"{name} ({case})\">");
     let _ = match result {
         Result::Passed => Ok(()),
         Result::Failed(why) => writeln!(xml, "      <failure message=\"{}\"/>", attribute(why)),
@@ -166,6 +170,15 @@ mod tests {
         assert!(undecided.matches("<error message=\"slower:container could not be decided: ").count() > 0);
         let errors = undecided.matches("<error ").count();
         assert!(undecided.contains(&format!("failures=\"0\" errors=\"{errors}\">")), "{undecided}");
+    }
+
+    #[test]
+    fn a_command_that_is_a_side_is_the_name_of_its_test() {
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
+        (findings.subjects[0], findings.commands_in) = ("./new".into(), Some("native".into()));
+        let xml = render(&Source { session: &session, findings: &findings, gate: None });
+        let xml = String::from_utf8(xml).unwrap();
+        assert!(xml.contains("classname=\"native\" name=\"./new ("), "{xml}");
     }
 
     #[test]
