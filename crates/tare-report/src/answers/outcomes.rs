@@ -25,21 +25,69 @@ pub fn describe_outcomes(findings: &Findings, subject: usize, language: Language
         return sentences;
     }
     for outcome in of {
+        let is_its = |row: &&tare_analysis::findings::Row| row.headline && row.case == outcome.case;
+        let cell = findings.rows.iter().find(is_its).and_then(|row| row.cells.get(subject));
         sentences.push(describe_word(outcome, language));
-        let is_untimed = |row: &&tare_analysis::findings::Row| row.headline && row.case == outcome.case;
-        let cell = findings.rows.iter().find(is_untimed).and_then(|row| row.cells.get(subject));
-        if outcome.end.is_some() && matches!(cell, Some(Cell::Missing(_))) {
-            sentences.push(language.word("Times aren't compared: too few pairs ended alike.").to_owned());
-        }
-        if !outcome.differences.is_empty() {
-            let all: Vec<String> =
-                outcome.differences.iter().map(|one| describe_difference(one, language)).collect();
-            let differences = all.join(language.word("; "));
-            sentences.push(say!(language, "Differs: {differences}.", differences = differences));
-        }
-        sentences.extend(describe_reach(outcome, language));
+        sentences.extend(describe_rest(outcome, cell, language));
     }
     sentences
+}
+
+/// Describes the outcome of a command that is a side beside that of the first, but for what its time's sentence says of it: that both
+/// do the same.
+pub(crate) fn describe_outcome_of_side(
+    outcome: &CommandOutcome,
+    cell: &Cell,
+    language: Language,
+) -> Vec<String> {
+    let word = (outcome.word != Word::Same).then(|| describe_word_of_side(outcome, language));
+    word.into_iter().chain(describe_rest(outcome, Some(cell), language)).collect()
+}
+
+/// Describes what follows the word of an outcome: what differs, and what was not compared.
+fn describe_rest(outcome: &CommandOutcome, cell: Option<&Cell>, language: Language) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if outcome.end.is_some() && matches!(cell, Some(Cell::Missing(_))) {
+        sentences.push(language.word("Times aren't compared: too few pairs ended alike.").to_owned());
+    }
+    if !outcome.differences.is_empty() {
+        let all: Vec<String> =
+            outcome.differences.iter().map(|one| describe_difference(one, language)).collect();
+        let differences = all.join(language.word("; "));
+        sentences.push(say!(language, "Differs: {differences}.", differences = differences));
+    }
+    sentences.extend(describe_reach(outcome, language));
+    sentences
+}
+
+/// Says the word on a command that is a side: the names are those of both commands.
+fn describe_word_of_side(outcome: &CommandOutcome, language: Language) -> String {
+    let [name, baseline] = [&outcome.target, &outcome.against].map(|name| clean_text(name));
+    let side = clean_text(outcome.fails_in.as_deref().unwrap_or_default());
+    let counts = describe_counts(outcome, language);
+    match outcome.word {
+        Word::Same => {
+            say!(language, "{name} does the same as {baseline}.", name = name, baseline = baseline)
+        }
+        Word::Differs => {
+            say!(language, "{name} does not do the same as {baseline}.", name = name, baseline = baseline)
+        }
+        Word::FailsOnly => say!(language, "{side} alone fails: {counts}.", side = side, counts = counts),
+        Word::MoreOften => {
+            say!(language, "{side} fails more often: {counts}.", side = side, counts = counts)
+        }
+        Word::FailsEverywhere => say!(
+            language,
+            "{name} and {baseline} fail alike: {counts}{hint}.",
+            name = name,
+            baseline = baseline,
+            counts = counts,
+            hint = describe_hint(outcome, language)
+        ),
+        Word::NowAndThen | Word::TooFew => {
+            describe_word(&CommandOutcome { label: outcome.target.clone(), ..outcome.clone() }, language)
+        }
+    }
 }
 
 fn describe_word(outcome: &CommandOutcome, language: Language) -> String {

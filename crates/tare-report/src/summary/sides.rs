@@ -1,10 +1,12 @@
 //! Commands that are compared, each in a sentence: how long it takes beside the first, both times, and what that rests on.
 
 use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Row};
+use tare_analysis::outcome::{CommandOutcome, Word};
 use tare_data::names::USER;
 use tare_data::request::Amount;
 use tare_data::session::Session;
 
+use crate::answers::outcomes::describe_outcome_of_side;
 use crate::language::{Language, say};
 use crate::number::{Figure, format_percent, strip_shared_unit};
 use crate::text::clean_text;
@@ -96,14 +98,24 @@ fn describe_command(
     language: Language,
 ) -> String {
     let [name, baseline] = [&findings.subjects[at], &findings.baseline].map(|name| clean_text(name));
+    let is_its = |of: &&CommandOutcome| of.case == row.case && of.target == findings.subjects[at];
+    let outcome = findings.outcomes.iter().find(is_its);
+    let is_same = outcome.is_some_and(|of| of.word == Word::Same);
+    let is_open = outcome.is_some_and(|of| of.word == Word::TooFew);
+    let of_outcome = outcome.map(|of| describe_outcome_of_side(of, cell, language)).unwrap_or_default();
     let comparison = match cell {
         Cell::Compared(comparison) => comparison,
+        _ if outcome.is_some_and(|of| of.end.is_some()) => return language.join_sentences(&of_outcome),
         other => {
             let reason = words::describe_cell(other, language);
-            return say!(language, "{name}: {reason}.", name = name, reason = reason);
+            let reason = say!(language, "{name}: {reason}.", name = name, reason = reason);
+            return language.join_sentences(&[vec![reason], of_outcome].concat());
         }
     };
-    let answer = answer_in_words(comparison, [&name, &baseline], language);
+    let answer = match is_same {
+        true => answer_in_words_alike(comparison, [&name, &baseline], language),
+        false => answer_in_words(comparison, [&name, &baseline], language),
+    };
     let time = |value: f64| Figure::without_interval(value, row.metric.unit).to_text();
     let first = row.baseline.as_ref().map(|level| time(level.median));
     let mut sentences = vec![match first {
@@ -123,7 +135,9 @@ fn describe_command(
         let time = language.format_duration(seconds);
         sentences.push(say!(language, "{runs} each, {time}.", runs = runs, time = time));
     }
-    language.join_sentences(&sentences)
+    // A difference is said before times; that there is none, or none so far, is not.
+    let ordered = if is_same || is_open { [sentences, of_outcome] } else { [of_outcome, sentences] };
+    language.join_sentences(&ordered.concat())
 }
 
 /// Counts the timed runs of a command that its answer rests on.
@@ -137,17 +151,55 @@ fn count_runs(session: &Session, row: &Row, subject: &str, comparison: &Comparis
     usize::try_from(of_round.saturating_mul(u64::from(comparison.rounds))).unwrap_or(usize::MAX)
 }
 
+/// Formats the share by which a command takes longer, or less time, and both ends of it, the least first.
+fn format_shares(comparison: &Comparison) -> [String; 3] {
+    let share = |factor: f64| format_percent((factor - 1.0).abs());
+    let mut ends = comparison.interval.ends(f64::from);
+    ends.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+    let [low, high] = ends.map(share);
+    let low = if low == high { low.as_str() } else { low.trim_end_matches(" %") };
+    [share(comparison.ratio), low.to_owned(), high]
+}
+
+/// Says of a command that does the same as another how long it takes, with the interval.
+fn answer_in_words_alike(comparison: &Comparison, [name, baseline]: [&str; 2], language: Language) -> String {
+    let [share, low, high] = format_shares(comparison);
+    let takes = match comparison.answer().kind() {
+        Kind::Slower if comparison.ratio < SAID_AS_TIMES => {
+            say!(language, "takes {share} longer ({low} to {high})", share = share, low = low, high = high)
+        }
+        Kind::Faster if comparison.ratio < SAID_AS_TIMES => {
+            say!(language, "takes {share} less time ({low} to {high})", share = share, low = low, high = high)
+        }
+        Kind::Slower | Kind::Faster => {
+            let times = words::format_factor(comparison, Language::English);
+            let interval = words::format_interval(comparison, language);
+            let times = times.trim_end_matches('x');
+            say!(language, "takes {times} times as long {interval}", times = times, interval = interval)
+        }
+        Kind::Same => {
+            let margin = format_percent(comparison.margin - 1.0);
+            say!(language, "takes as long, less than {margin} apart", margin = margin)
+        }
+        Kind::AtLeast | Kind::AtMost | Kind::NotSure | Kind::None => {
+            let answer = words::describe_cell(&Cell::Compared(Box::new(comparison.clone())), language);
+            say!(language, "its time: {answer}", answer = answer)
+        }
+    };
+    let join = match comparison.answer().kind() {
+        Kind::AtLeast | Kind::AtMost | Kind::NotSure | Kind::None => language.word("; "),
+        Kind::Slower | Kind::Faster | Kind::Same => language.word(" and "),
+    };
+    let alike = say!(language, "{name} does the same as {baseline}", name = name, baseline = baseline);
+    format!("{alike}{join}{takes}")
+}
+
 /// Says how long a command takes beside another, with the interval.
 fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], language: Language) -> String {
     let interval = words::format_interval(comparison, language);
-    let share = |factor: f64| format_percent((factor - 1.0).abs());
     match comparison.answer().kind() {
         Kind::Slower | Kind::Faster if comparison.ratio < SAID_AS_TIMES => {
-            let mut ends = comparison.interval.ends(f64::from);
-            // The least first.
-            ends.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
-            let (by, [low, high]) = (share(comparison.ratio), ends.map(share));
-            let low = if low == high { low.as_str() } else { low.trim_end_matches(" %") };
+            let [by, low, high] = format_shares(comparison);
             match comparison.answer().kind() {
                 Kind::Slower => say!(
                     language,
@@ -206,6 +258,10 @@ fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], languag
 
 #[cfg(test)]
 mod tests {
+    use tare_analysis::outcome::Count;
+    use tare_data::batch::RunEnd;
+    use tare_data::session::outcome::Part;
+
     use super::*;
     use crate::specimen;
     use crate::terminal::{TerminalOptions, render_terminal};
@@ -256,6 +312,57 @@ mod tests {
             let page = crate::html::render_html(&session, &findings, &crate::html::Options::default());
             assert!(page.contains("./new"), "{page}");
         }
+    }
+
+    #[test]
+    fn what_both_commands_do_is_in_the_sentence_and_said_once() {
+        let say = |ratio: f64, word: Word| {
+            let cell = Cell::Compared(Box::new(specimen::make_comparison(100.0, ratio, 1)));
+            let (session, mut findings) = with_cell(cell);
+            let fails = matches!(word, Word::FailsOnly | Word::FailsEverywhere);
+            findings.outcomes = vec![CommandOutcome {
+                case: findings.rows[0].case.clone(),
+                label: "command".into(),
+                target: "./new".into(),
+                against: "./old 'a b'".into(),
+                word,
+                fails_in: (word == Word::FailsOnly).then(|| "./new".into()),
+                end: fails.then_some(RunEnd::ExitCode(1)),
+                counts: [0, 10].map(|so| Count { so, starts: 10 }),
+                needed: None,
+                differences: Vec::new(),
+                compared: vec![Part::Output, Part::Errors, Part::Files],
+                unsteady: Vec::new(),
+                is_cut: false,
+                last_line: None,
+            }];
+            describe_commands(&session, &findings, Language::English).remove(0)
+        };
+        assert_eq!(
+            say(1.25, Word::Same),
+            "./new does the same as ./old 'a b' and takes 25 % longer (24 to 27 %): 173 -> 217 ns. Control: same."
+        );
+        assert!(
+            say(0.5, Word::Same).starts_with("./new does the same as ./old 'a b' and takes 50 % less time (")
+        );
+        assert!(
+            say(24.0, Word::Same)
+                .starts_with("./new does the same as ./old 'a b' and takes 24 times as long (")
+        );
+        let differs = say(1.25, Word::Differs);
+        assert!(
+            differs.starts_with("./new does not do the same as ./old 'a b'. ./new takes 25 % longer"),
+            "{differs}"
+        );
+        let fails = say(1.25, Word::FailsOnly);
+        assert!(
+            fails.starts_with("./new alone fails: exit code 1 in 10 of 10, ./old 'a b' 0 of 10."),
+            "{fails}"
+        );
+        let fail = say(1.25, Word::FailsEverywhere);
+        assert!(fail.starts_with("./new and ./old 'a b' fail alike: "), "{fail}");
+        let open = say(1.25, Word::TooFew);
+        assert!(open.starts_with("./new takes 25 %") && open.contains("too few to show one"), "{open}");
     }
 
     #[test]
