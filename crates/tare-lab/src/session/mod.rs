@@ -10,6 +10,7 @@ pub(crate) mod protocol;
 mod rounds;
 
 pub use self::enter::bring_up::{BringUp, Starts};
+pub use self::enter::sides::name_commands;
 pub use self::protocol::{
     Caller, DryRun, FullSize, Outlook, begin_session, dry_resume, dry_run, estimate_full_size,
     resume_session, time_starts, trust_environments,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tare_data::facts::Facts;
 use tare_data::names::Parameters;
-use tare_data::session::specification::Specification;
+use tare_data::session::specification::{NATIVE, Specification};
 use tare_data::session::{Role, Side, Sides};
 use tare_data::shell::join_words;
 
@@ -130,6 +130,13 @@ pub fn name_command_sides(environment: &str, commands: &[Parameters]) -> Result<
     Ok(sides.unwrap_or_default())
 }
 
+/// Names commands with these titles as a session of them names their sides.
+pub fn name_commands<'t>(titles: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let of_title = |title: &str| Parameters([("title".to_owned(), title.to_owned())].into_iter().collect());
+    let sides = name_command_sides(NATIVE, &titles.map(of_title).collect::<Vec<_>>()).unwrap_or_default();
+    sides.iter().filter(|side| side.repeats.is_none()).map(|side| side.name.clone()).collect()
+}
+
 /// Shortens the title of a command to a name that has room in a column; commands differ at their ends.
 fn shorten_title(title: &str) -> String {
     let letters: Vec<char> = title.chars().collect();
@@ -197,7 +204,7 @@ pub fn keep_first_subjects(sides: &mut Sides) -> Vec<String> {
 }
 
 fn add_control(sides: &mut Sides, of: usize) {
-    let name = format!("{} again", sides[of].name);
+    let name = make_distinct_name(format!("{} again", sides[of].name), sides);
     sides.add_control(of, name);
 }
 
@@ -212,6 +219,7 @@ pub fn add_controls(sides: &mut Sides, controls: &[String]) -> Result<(), LabErr
                 let specification = environments::parse_environment(text)?.specification;
                 sides.iter().position(|side| side.specification == specification)
             }
+            None => sides.iter().position(|side| side.title() == Some(text)),
             of => of,
         };
         let Some(of) = of else {
@@ -236,7 +244,8 @@ pub fn add_planted(cast: &mut Cast, root: &RootFolder, programs: &Programs) {
     }
     let Some(baseline) = sides.of_role(Role::Baseline).next() else { return };
     let specification = baseline.specification.clone().with_option(SLOWER.key, PLANTED);
-    let planted = Side { name: format!("{} planted", baseline.name), specification, ..baseline.clone() };
+    let name = make_distinct_name(format!("{} planted", baseline.name), sides);
+    let planted = Side { name, specification, ..baseline.clone() };
     if let Ok(Cast { ready, .. }) =
         resolve_sides(Sides::new(planted.clone()), WhenNotReady::Refuse, root, programs)
     {
@@ -381,7 +390,30 @@ mod tests {
         let mut controlled = sides.clone();
         add_controls(&mut controlled, &["./x 'a b'-2".into()]).unwrap();
         assert_eq!(controlled.find_control(2), Some(4));
+        add_controls(&mut controlled, &[long.clone()]).unwrap();
+        assert_eq!(controlled.find_control(3), Some(5), "a side is known by its whole title too");
+        let titles = ["./x 'a b'", "./x 'a b'", &long];
+        assert_eq!(name_commands(titles.into_iter()), [names[0], names[2], names[3]]);
         assert!(add_controls(&mut controlled, &["bwrap".into()]).is_err());
+    }
+
+    #[test]
+    fn names_that_are_made_are_none_that_a_command_has() {
+        let command =
+            |title: &str| Parameters([("title".to_owned(), title.to_owned())].into_iter().collect());
+        let sides = name_command_sides("native", &["old", "old planted", "new", "new again"].map(command));
+        let root = RootFolder::Empty;
+        let mut cast =
+            resolve_sides(sides.unwrap(), WhenNotReady::Refuse, &root, &Programs::default()).unwrap();
+        add_controls(&mut cast.sides, &["new".into()]).unwrap();
+        add_planted(&mut cast, &root, &Programs::default());
+        let names: Vec<&str> = cast.sides.iter().map(|side| side.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["old", "old again", "old planted", "new", "new again", "new again-2", "old planted-2"]
+        );
+        let roles: Vec<Role> = (0..names.len()).map(|at| cast.sides.role(at)).collect();
+        assert_eq!((roles[2], roles[4], roles[6]), (Role::Subject, Role::Subject, Role::Planted));
     }
 
     #[test]
