@@ -65,14 +65,14 @@ fn is_run_of(figure: &ImportedFigure, other: &ImportedFigure) -> bool {
         values.map(|stated| (stated.statistic, stated.unit, stated.metric.clone())).collect::<Vec<_>>()
     };
     figure.name == other.name
-        && figure.parameters == other.parameters
+        && figure.settings().eq(other.settings())
         && figure.counterpart == other.counterpart
         && states(figure) == states(other)
 }
 
 #[cfg(test)]
 mod tests {
-    use tare_data::imported::{Stated, Statistic};
+    use tare_data::imported::{REMARK, Stated, Statistic};
     use tare_data::unit::Unit;
 
     use super::*;
@@ -101,6 +101,11 @@ mod tests {
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].runs.len(), 3);
         assert_eq!(all[0].spreads, [Spread { median: 81.0, least: 70.0, greatest: 90.0 }]);
+        let mut remarked = figures.clone();
+        remarked[1].parameters.insert(REMARK.into(), "p95 is below the minimum".into());
+        assert_eq!(group_runs(&remarked).len(), 1, "a remark sets nothing up");
+        remarked[1].parameters.insert("size".into(), "2".into());
+        assert_eq!(group_runs(&remarked).len(), 3);
         let two = [figure("TCP", 1.0), figure("TCP", 2.0), figure("UDP", 3.0)];
         let names: Vec<_> =
             group_runs(&two).iter().map(|one| (one.first_run().name.clone(), one.runs.len())).collect();

@@ -118,6 +118,21 @@ impl fmt::Display for Statistic {
     }
 }
 
+/// Key of a parameter that remarks on the values, and sets nothing up.
+pub const REMARK: &str = "remark";
+
+impl ImportedFigure {
+    /// Lists the parameters by which the run was set up, without remarks on its values.
+    pub fn settings(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.parameters.iter().filter(|(key, _)| *key != REMARK)
+    }
+
+    /// Returns the remark on the values, if there is one.
+    pub fn remark(&self) -> Option<&str> {
+        self.parameters.get(REMARK).map(String::as_str)
+    }
+}
+
 impl Counterpart {
     /// Compares with a case of a session: this probe, the same kind of peer, and every parameter that the
     /// output fixes.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tare_data::imported::{Counterpart, ImportedFigure, Stated, Statistic};
+use tare_data::imported::{Counterpart, ImportedFigure, REMARK, Stated, Statistic};
 use tare_data::names::Parameters;
 use tare_data::peer::PeerKind;
 use tare_data::unit::Unit;
@@ -343,7 +343,7 @@ impl FigureBuilder {
                 "{} {} is below the tool's own minimum, {}",
                 value.statistic, value.written, minimum.1
             );
-            self.add_parameter("remark", &remark);
+            self.add_parameter(REMARK, &remark);
         }
     }
 

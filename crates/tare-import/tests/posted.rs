@@ -216,7 +216,7 @@ fn a_line_of_text_between_runs_ends_a_series_and_names_the_next() {
 fn a_percentile_below_the_least_time_is_kept_with_a_remark() {
     for file in ["sysbench-mutex.txt", "sysbench-after-7z.txt"] {
         let figures = read_figures(file);
-        let remark = figures[0].parameters.get("remark");
+        let remark = figures[0].remark();
         assert!(remark.is_some_and(|remark| remark.contains("below the tool's own minimum")), "{figures:?}");
     }
     assert_eq!(read_figures("unixbench-two-sets.txt")[0].parameters.get("copies").unwrap(), "1");

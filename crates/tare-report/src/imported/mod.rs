@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tare_analysis::imported::{Series, Spread, group_runs};
-use tare_data::imported::{Imported, ImportedFigure, Stated};
+use tare_data::imported::{Imported, ImportedFigure, REMARK, Stated};
 
 use crate::number::{Figure, format_count};
 use crate::terminal::NARROWEST;
@@ -104,8 +104,10 @@ fn texts(series: &Series) -> Vec<String> {
 fn about(series: &Series) -> String {
     let runs = series.runs.len();
     let runs = (runs > 1).then(|| format!("{runs} runs: median (least to greatest)"));
-    let parameters = Some(parameters(&series.first_run().parameters)).filter(|text| !text.is_empty());
-    runs.into_iter().chain(parameters).collect::<Vec<_>>().join("; ")
+    let settings = Some(parameters(series.first_run().settings())).filter(|text| !text.is_empty());
+    let remark = series.runs.iter().find_map(|run| run.remark());
+    let remark = remark.map(|remark| clean_text(&format!("{REMARK} {remark}")));
+    runs.into_iter().chain(settings).chain(remark).collect::<Vec<_>>().join("; ")
 }
 
 /// Formats the case in words that a narrow column can break: `net.rr request=1 response=1`.
