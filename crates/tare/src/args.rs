@@ -327,7 +327,7 @@ pub struct Clean {
     /// Also remove what sessions of the host NAME left in a home folder shared with it; none of them may be running.
     #[arg(long, value_name = "NAME")]
     pub from_host: Option<String>,
-    /// Name what would be removed, and remove nothing.
+    /// Name what journals list for removal, and remove nothing; what no journal names is not listed.
     #[arg(long, conflicts_with = "json")]
     pub dry_run: bool,
     /// Print the result as JSON.

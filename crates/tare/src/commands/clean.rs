@@ -12,16 +12,30 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{paths, ui};
 
+/// Leftovers that are found only while they are removed.
+const NOT_LISTED: &str = "not listed: what no journal names, which tare clean removes as well: folders of killed tare here and \
+                          tare environment prepare, and loop devices of images that are gone\n";
+
 /// Lists the things in the journals of dead sessions.
 fn list_only(args: &Clean) -> Result<Exit, CommandError> {
     let mut things = Vec::new();
     for state in paths::list_state_folders()? {
         things.extend(list_leftovers(&state, args.from_host.as_deref())?);
     }
-    let lines: String = things.iter().map(|thing| format!("would remove  {}\n", plain_line(thing))).collect();
-    let none = "no killed session left anything that its journal names; nothing was removed\n";
-    ui::print_output(if lines.is_empty() { none.to_owned() } else { lines })?;
+    ui::print_output(format_list(&things, args.from_host.is_some()))?;
     Ok(Exit::Done)
+}
+
+fn format_list(things: &[String], is_of_another: bool) -> String {
+    let mut lines: String =
+        things.iter().map(|thing| format!("would remove  {}\n", plain_line(thing))).collect();
+    if things.is_empty() {
+        lines.push_str("no killed session left anything that its journal names; nothing was removed\n");
+    }
+    if !is_of_another {
+        lines.push_str(NOT_LISTED);
+    }
+    lines
 }
 
 pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
@@ -92,4 +106,17 @@ fn remove_here_folders() -> Vec<Outcome> {
 #[cfg(not(unix))]
 fn remove_here_folders() -> Vec<Outcome> {
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_says_what_is_removed_beside_it() {
+        let things = ["folder /a".to_owned()];
+        assert_eq!(format_list(&things, false), format!("would remove  folder /a\n{NOT_LISTED}"));
+        assert_eq!(format_list(&things, true), "would remove  folder /a\n");
+        assert!(format_list(&[], false).ends_with(NOT_LISTED));
+    }
 }
