@@ -33,7 +33,19 @@ fn names(words: &[String], option: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tare_specimen::make_three_sides;
+
     use super::*;
+
+    #[test]
+    fn a_command_that_was_read_from_words_follows_the_separator_again() {
+        let mut session = make_three_sides();
+        // A record has the words as they were read, not as they were typed: tare run git status.
+        session.header.command = ["run", "--", "git", "status"].map(str::to_owned).to_vec();
+        let again = format_repeat_command(&session);
+        assert!(again.starts_with("tare run --seed "), "{again}");
+        assert!(again.contains(" --in ") && again.ends_with(" -- git status"), "{again}");
+    }
 
     #[test]
     fn an_option_is_recognised_however_it_was_typed() {
