@@ -117,7 +117,7 @@ fn without_native(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// Finds the environment that a word of `tare check` names, which may be one of the user's own.
+/// Finds the environment that a word of `tare check` names, which may be a launcher of one's own.
 fn find_checked(word: &str, machine: &Machine<'_>) -> Option<String> {
     let name = word.split([':', '?']).next().unwrap_or_default();
     find_environment(word).or_else(|| (machine.is_own_environment)(name).then(|| word.to_owned()))

@@ -319,7 +319,7 @@ fn further_near_misses_lead_on() {
     ]);
 }
 
-/// An option that may swallow a word of the command is no option of tare's.
+/// An option that may take a word away from the command is not offered.
 #[test]
 fn only_options_that_are_named_in_full_are_offered_as_ones_of_tare() {
     for (line, is_offered) in [
