@@ -9,6 +9,7 @@ use tare_data::shell;
 use tare_lab::add_nearest_hint;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
+use tare_lab::session::name_commands;
 use tare_lab::study::Study;
 use tare_lab::study::user_command::{BY_BASELINE, UserCommand};
 
@@ -61,12 +62,14 @@ pub fn make_study(given: &Commands) -> Result<Option<Study>, LabError> {
         };
         all.iter().enumerate().map(title).collect()
     };
-    // Equal titles are told apart by the values behind them.
-    let are_alike = combinations.len() > 1 && titles(&combinations[0]) == titles(&combinations[1]);
+    let all_titles: Vec<String> = combinations.iter().flat_map(titles).collect();
     let mut commands = BTreeMap::new();
     for values in &combinations {
         for (written, title) in all.iter().zip(titles(values)) {
-            let title = if are_alike { format!("{title} ({})", list_values(values)) } else { title };
+            // Equal titles are told apart by the values behind them.
+            let is_alone =
+                values.is_empty() || all_titles.iter().filter(|other| **other == title).count() < 2;
+            let title = if is_alone { title } else { format!("{title} ({})", list_values(values)) };
             for (at, (folder_name, folder)) in folders.iter().enumerate() {
                 let title = match (folders.len(), names.of_command(at)) {
                     (1, _) => title.clone(),
@@ -112,9 +115,13 @@ fn make_command(
     })
 }
 
-/// Puts the command with a title before the others, so that they are compared with it; false where no command has it.
-pub fn put_first(study: &mut Study, title: &str) -> bool {
-    let Some(at) = study.commands.values().position(|command| command.title == title) else { return false };
+/// Puts a command before the others, by its title or the name that a session shows, so that they are compared with it; false where
+/// no command has it.
+pub fn put_first(study: &mut Study, called: &str) -> bool {
+    let titles = || study.commands.values().map(|command| command.title.as_str());
+    let by_title = titles().position(|title| title == called);
+    let by_name = || name_commands(titles()).iter().position(|name| name == called);
+    let Some(at) = by_title.or_else(by_name) else { return false };
     let mut all: Vec<UserCommand> = std::mem::take(&mut study.commands).into_values().collect();
     all[..=at].rotate_right(1);
     let (count, all) = (all.len(), all.into_iter().enumerate());
@@ -502,6 +509,40 @@ mod tests {
         assert_eq!(scan("0.5", "1", "0.25").unwrap(), ["0.50", "0.75", "1.00"]);
         assert_eq!(scan("1", "2", "0.1").unwrap().len(), 11);
         assert!(scan("2", "1", "1").is_err() && scan("1", "2", "0").is_err() && scan("x", "2", "1").is_err());
+    }
+
+    #[test]
+    fn every_title_that_another_command_has_gets_its_values() {
+        let mut scanned = given(&["cmd", "{b}"]);
+        scanned.parameter_list = ["a", "1,2", "b", "x,y"].map(str::to_owned).to_vec();
+        scanned.prepare = Some("setup {a}".into());
+        let titles = |given: &Commands| -> Vec<String> {
+            let study = make_study(given).unwrap().unwrap();
+            study.commands.into_values().map(|command| command.title).collect()
+        };
+        assert_eq!(
+            titles(&scanned),
+            ["cmd x (a=1, b=x)", "cmd y (a=1, b=y)", "cmd x (a=2, b=x)", "cmd y (a=2, b=y)"]
+        );
+        let apart =
+            Commands { parameter_list: ["b", "x,y"].map(str::to_owned).to_vec(), ..given(&["cmd", "{b}"]) };
+        assert_eq!(titles(&apart), ["cmd x", "cmd y"]);
+        assert_eq!(titles(&given(&["a", "---", "a"])), ["a", "a"], "no values tell these apart");
+    }
+
+    #[test]
+    fn the_first_command_is_named_by_its_title_or_as_it_is_shown() {
+        let long = format!("{} -j1", "make -C a/very/long/path".repeat(4));
+        let first = |called: &str| {
+            let mut study =
+                make_study(&given(&["./x", "a", "---", "./x", "a", "---", &long])).unwrap().unwrap();
+            let is_found = put_first(&mut study, called);
+            is_found.then(|| study.commands.into_values().next().unwrap().title)
+        };
+        let long = shell::join_words([long.clone()]);
+        assert_eq!(first("make").as_deref(), None);
+        assert_eq!(first("./x a-2").as_deref(), Some("./x a"));
+        assert_eq!(first("./x a again"), None, "a control is no command");
     }
 
     #[test]
