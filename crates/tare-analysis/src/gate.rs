@@ -77,7 +77,7 @@ impl<'a> TargetNames<'a> {
         TargetNames { name: &side.name, specification: Some(&side.specification), title: side.title() }
     }
 
-    /// Names a side of which only its column is known.
+    /// Makes the names of a side of which only its column is known.
     pub fn of_column(name: &'a str) -> TargetNames<'a> {
         TargetNames { name, specification: None, title: None }
     }

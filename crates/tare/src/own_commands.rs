@@ -542,7 +542,7 @@ mod tests {
         let long = shell::join_words([long.clone()]);
         assert_eq!(first("make").as_deref(), None);
         assert_eq!(first("./x a-2").as_deref(), Some("./x a"));
-        assert_eq!(first("./x a again"), None, "a control is no command");
+        assert_eq!(first("./x a again"), None, "a control cannot be the first");
     }
 
     #[test]

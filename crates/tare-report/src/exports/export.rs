@@ -52,7 +52,7 @@ impl Source<'_> {
         })
     }
 
-    /// Names a cell of a row: by its command alone where commands are the sides.
+    /// Makes the name of a cell of a row: by its command alone where commands are the sides.
     pub(super) fn name_cell(&self, row: &Row, target: &str) -> String {
         match self.findings.commands_in {
             None => format!("{} in {}", clean_text(&row.label), clean_text(target)),

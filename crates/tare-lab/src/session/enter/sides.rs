@@ -130,7 +130,7 @@ pub fn name_command_sides(environment: &str, commands: &[Parameters]) -> Result<
     Ok(sides.unwrap_or_default())
 }
 
-/// Names commands with these titles as a session of them names their sides.
+/// Lists the names that commands with these titles have as sides of a session.
 pub fn name_commands<'t>(titles: impl Iterator<Item = &'t str>) -> Vec<String> {
     let of_title = |title: &str| Parameters([("title".to_owned(), title.to_owned())].into_iter().collect());
     let sides = name_command_sides(NATIVE, &titles.map(of_title).collect::<Vec<_>>()).unwrap_or_default();
