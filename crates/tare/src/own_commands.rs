@@ -539,7 +539,6 @@ mod tests {
             let is_found = put_first(&mut study, called);
             is_found.then(|| study.commands.into_values().next().unwrap().title)
         };
-        let long = shell::join_words([long.clone()]);
         assert_eq!(first("make").as_deref(), None);
         assert_eq!(first("./x a-2").as_deref(), Some("./x a"));
         assert_eq!(first("./x a again"), None, "a control cannot be the first");

@@ -390,7 +390,7 @@ mod tests {
         let mut controlled = sides.clone();
         add_controls(&mut controlled, &["./x 'a b'-2".into()]).unwrap();
         assert_eq!(controlled.find_control(2), Some(4));
-        add_controls(&mut controlled, &[long.clone()]).unwrap();
+        add_controls(&mut controlled, std::slice::from_ref(&long)).unwrap();
         assert_eq!(controlled.find_control(3), Some(5), "a side is known by its whole title too");
         let titles = ["./x 'a b'", "./x 'a b'", &long];
         assert_eq!(name_commands(titles.into_iter()), [names[0], names[2], names[3]]);
