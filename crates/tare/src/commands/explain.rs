@@ -1,13 +1,12 @@
 //! `tare explain`: explains a command's time, shows prices of environments, and forecasts commands from them.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use tare_analysis::{Options, bill};
 use tare_data::foreign::Foreign;
 use tare_data::names::USER;
 use tare_data::session::specification::NATIVE;
-use tare_data::session::{Ending, Role, Session};
+use tare_data::session::{Role, Session};
 use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
 use tare_lab::session::trust_environments;
@@ -20,8 +19,6 @@ use crate::exit::Exit;
 use crate::recorded::{self, Obtained};
 use crate::{own_commands, paths, ui};
 
-/// Longest time for the first answer, which is how long the command takes.
-const MOST_FIRST: Duration = Duration::from_secs(10);
 /// Study that measures the prices.
 const PRICES: &str = "prices";
 
@@ -39,22 +36,12 @@ fn explain(args: &Explain) -> Result<Exit, CommandError> {
         Some(file) if is_study(&file) => (Some(file), None),
         record => (None, record),
     };
-    let commands = || match study {
-        Some(study) => own_commands::of_file(study),
-        None => study_of_words(&args.words),
-    };
-    let mut session = args.session.clone();
-    // A number of rounds, a plan and a document are of one session.
-    if record.is_none() && session.rounds.is_none() && !session.dry_run && !args.json {
-        let began = Instant::now();
-        if time_first(args, commands()?)? == Exit::Interrupted {
-            return Ok(Exit::Interrupted);
-        }
-        session.budget = session.budget.map(|budget| budget.saturating_sub(began.elapsed()));
-    }
     let request = || {
-        let own = commands()?;
-        let mut options = session.clone();
+        let own = match study {
+            Some(study) => own_commands::of_file(study)?,
+            None => study_of_words(&args.words)?,
+        };
+        let mut options = args.session.clone();
         if !options.only.is_empty() {
             // Chooses among the prices: the command is what is explained.
             options.only.push(format!("{USER}*"));
@@ -69,32 +56,6 @@ fn explain(args: &Explain) -> Result<Exit, CommandError> {
     };
     require_prices(&obtained.session, &obtained.record)?;
     print_bills(&obtained, None, args.json)
-}
-
-/// Times the commands alone for some seconds, and answers with that before anything is priced. The session with the prices times
-/// them again, so that this record is not kept.
-fn time_first(args: &Explain, commands: Study) -> Result<Exit, CommandError> {
-    let budget = args.session.budget.map_or(MOST_FIRST, |budget| (budget / 4).min(MOST_FIRST));
-    let (budget, only) = (Some(budget), Vec::new());
-    let options = SessionOptions { budget, only, record: None, ..args.session.clone() };
-    let environments = args.environments.clone();
-    let request = Request { environments, counts_demand: false, ..counted(commands, &options)? };
-    // The session refuses whatever cannot be measured with the prices as well, with its reason.
-    let recorded = match recorded::measure_session(request, options.scratch.as_deref()) {
-        Ok(recorded) => recorded,
-        Err(error) if error.is_interruption() => return Err(error),
-        Err(_) => return Ok(Exit::Done),
-    };
-    let session = tare_record::read_session(&recorded.record)?.session;
-    std::fs::remove_file(&recorded.record).map_err(LabError::storage_error("remove", &recorded.record))?;
-    let findings = tare_analysis::compute_findings(&session, &Options::default());
-    let mut cells = findings.rows.iter().flat_map(|row| &row.cells);
-    if cells.any(|cell| cell.comparison().is_some()) {
-        let (width, colour, language) = (ui::measure_width(), ui::has_colour(), ui::find_language());
-        let options = terminal::TerminalOptions { width, colour, language, ..Default::default() };
-        ui::print_text(&terminal::render_terminal(&session, &findings, &options), false)?;
-    }
-    Ok(if session.ending == Ending::Interrupted { Exit::Interrupted } else { Exit::Done })
 }
 
 fn prices(args: &Explain) -> Result<Exit, CommandError> {

@@ -83,7 +83,9 @@ fn commands_are_compared_with_the_first_and_none_finds_what_another_wrote() {
     let said = run(&[&options[..], &["--fail-if", "slower:5%"]].concat(), &[old, "---", new]);
     assert_eq!(said.code, Some(6), "{said:?}");
     let screen = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(screen.starts_with("it's new takes ") && screen.contains(". Control: "), "{screen}");
+    let differs = "it's new does not do the same as old. Differs: by-old is not written; by-new is written there alone.";
+    assert!(screen.starts_with(differs) && screen.contains(" it's new takes "), "{screen}");
+    assert!(screen.contains(". Control: "), "{screen}");
     assert!(
         screen.contains(" 6 runs each, ") && screen.contains("it's new against old, in native"),
         "{screen}"

@@ -87,7 +87,6 @@ fn the_tables_of_articles_are_filled_from_a_record() {
         program.run_tare(&["run", "--in", "native", "--only", only, "--rounds", "2", "--record", "v.tare"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     for (article, words) in [
-        ("tuni-wsl2-linux", "latency 95th percentile, ms"),
         ("qiita-wsl-rtt", "MEAN_LATENCY, us"),
         ("mynavi-wsl-filesystems", "As dd prints its rate"),
         ("ascii-wsl2-unixbench", "- native: the index needs all twelve scores (Index of the twelve scores)"),
