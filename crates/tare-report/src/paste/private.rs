@@ -45,7 +45,7 @@ impl Private {
         let mut is_secret = false;
         let strip = |word: &String| {
             let hidden = std::mem::take(&mut is_secret) && !word.starts_with('-');
-            is_secret = word.starts_with('-') && !word.contains('=') && names_secret(word);
+            is_secret = announces_secret(word) && !word.contains(' ');
             if hidden { MASKED.to_owned() } else { self.strip(word) }
         };
         words.iter().map(strip).collect()
@@ -55,8 +55,13 @@ impl Private {
     pub(super) fn strip(&self, text: &str) -> String {
         // Blanks are parts of paths, and only of them.
         let text = self.strip_paths(text);
-        let words: Vec<String> = text.split(' ').map(strip_word).collect();
-        self.strip_names(&words.join(" "))
+        let mut is_secret = false;
+        let strip = |word: &str| {
+            let is_hidden = std::mem::take(&mut is_secret) && !word.starts_with('-');
+            is_secret = announces_secret(word);
+            if is_hidden { MASKED.to_owned() } else { strip_word(word) }
+        };
+        self.strip_names(&text.split(' ').map(strip).collect::<Vec<_>>().join(" "))
     }
 
     /// Puts a word in place of every path but those below the folder and those of every machine.
@@ -75,8 +80,18 @@ impl Private {
             };
             let (path, behind) = path.split_at(end);
             out.push_str(before);
-            out.push_str(&self.show_path(path));
-            rest = behind;
+            let shown = self.show_path(path);
+            rest = match behind.rfind('/') {
+                // A bracket or an `&` was a part of its name.
+                Some(slash)
+                    if shown == PATH && behind.starts_with(['(', '&']) && !behind.starts_with("&&") =>
+                {
+                    let last = &behind[slash..];
+                    &last[last.find(' ').unwrap_or(last.len())..]
+                }
+                _ => behind,
+            };
+            out.push_str(&shown);
         }
         out + rest
     }
@@ -130,7 +145,11 @@ fn find_path(text: &str) -> Option<usize> {
     let mut before: Option<char> = None;
     for (at, c) in text.char_indices() {
         let rest = &text[at..];
-        let is_free = before.is_none_or(|before| !before.is_alphanumeric() && !"./\\_-~".contains(before));
+        // As in -I/its/folder.
+        let word = &text[text[..at].rfind(' ').map_or(0, |blank| blank + 1)..at];
+        let is_of_option = word.len() == 2 && word.starts_with('-') && "/~.".contains(c);
+        let is_free = is_of_option
+            || before.is_none_or(|before| !before.is_alphanumeric() && !"./\\_-~".contains(before));
         let begins = match c {
             '/' => !rest.starts_with("//") || before != Some(':'),
             '~' => rest[1..].starts_with(|c: char| c == '/' || c.is_alphabetic()),
@@ -145,6 +164,13 @@ fn find_path(text: &str) -> Option<usize> {
     None
 }
 
+/// Tells whether the next word is a secret: behind an option or the name of a header, and behind what such a header begins with.
+fn announces_secret(word: &str) -> bool {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let is_name = word.starts_with('-') && !word.contains('=') || word.ends_with(':') && bare != "session";
+    is_name && names_secret(word) || ["bearer", "basic"].contains(&bare.as_str())
+}
+
 /// Tells whether a name is that of a secret.
 fn names_secret(name: &str) -> bool {
     let name = name.to_lowercase();
@@ -153,7 +179,11 @@ fn names_secret(name: &str) -> bool {
 
 /// Strips a word without blanks, each part between signs.
 fn strip_word(word: &str) -> String {
+    if word.split('/').any(|part| part == "..") {
+        return PATH.to_owned();
+    }
     if let Some((scheme, _)) = word.split_once("://") {
+        let scheme = if scheme.contains([':', '=']) { MASKED } else { scheme };
         let end = word.find(['\'', '"', ')', '`']).filter(|end| *end > scheme.len()).unwrap_or(word.len());
         return format!("{scheme}://{MASKED}{}", &word[end..]);
     }
@@ -164,7 +194,10 @@ fn strip_word(word: &str) -> String {
         let hides = !value.is_empty() && (is_variable || names_secret(name));
         return format!("{}={}", strip_list(name), if hides { MASKED.to_owned() } else { strip_word(value) });
     }
-    strip_list(word)
+    match word.split_once(':') {
+        Some((name, value)) if !value.is_empty() && names_secret(name) => format!("{name}:{MASKED}"),
+        _ => strip_list(word),
+    }
 }
 
 fn strip_list(list: &str) -> String {
@@ -215,6 +248,13 @@ mod tests {
             ("/dev/null,/mnt/Jo Bloggs/x,y", "/dev/null,PATH,y"),
             ("'C:\\Users\\jo\\x'", "'PATH'"),
             ("~jo/x", "PATH"),
+            ("cc -I/srv/acme/include -f../other/x", "cc -IPATH"),
+            ("./../client-acme/run a/../../other/x", "PATH PATH"),
+            ("/srv/Client (Acme)/x y", "PATH y"),
+            ("/srv/R&D/x && ls", "PATH && ls"),
+            ("./deploy --password hunter2 now", "./deploy --password *** now"),
+            ("-H 'Authorization: Bearer abc' X-Api-Key:hunter2", "-H 'Authorization: *** *** X-Api-Key:***"),
+            ("{\"token\":\"x\",\"url\":\"https://h\"}", "***://***"),
             ("jobs of Jo on BOX-2", "jobs of USER on HOST-2"),
             ("docker:alpine@sha256:aa", "***"),
             ("A=1 size=2 db_password=x", "A=*** size=2 db_password=***"),
