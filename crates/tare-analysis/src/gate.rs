@@ -8,7 +8,7 @@ use tare_data::session::Side;
 use tare_data::session::specification::Specification;
 
 use crate::findings::{self, Answer, Cell, Findings, Interval, Position, Reach, Row};
-use crate::outcome::{CommandOutcome, Word};
+use crate::outcome::{CommandOutcome, Word, is_enough};
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl Condition {
     /// Answers for a cell of one record, by what is shown of it.
     fn answer(&self, cell: &Cell, outcome: Option<&CommandOutcome>) -> Ruling {
         if self.kind == Kind::Differs {
-            return outcome.map_or(Ruling::Missing, |outcome| rule_on_outcome(outcome.word));
+            return outcome.map_or(Ruling::Missing, rule_on_outcome);
         }
         let Cell::Compared(comparison) = cell else {
             return if self.kind == Kind::Missing { Ruling::Trips } else { Ruling::Missing };
@@ -238,9 +238,11 @@ pub(crate) fn rule_on_slower(answer: Answer) -> Ruling {
 }
 
 /// Rules on "differs": only what is shown to be alike passes.
-fn rule_on_outcome(word: Word) -> Ruling {
-    match word {
+fn rule_on_outcome(outcome: &CommandOutcome) -> Ruling {
+    let starts = outcome.counts.map(|count| count.starts);
+    match outcome.word {
         Word::Differs | Word::FailsOnly | Word::MoreOften => Ruling::Trips,
+        Word::FailsEverywhere if !is_enough(starts, 1) => Ruling::Undecided,
         Word::Same | Word::FailsEverywhere => Ruling::Passes,
         Word::NowAndThen | Word::TooFew => Ruling::Undecided,
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tare_data::batch::RunEnd;
 
-use super::family::{Hypothesis, LEVEL};
+use super::family::Hypothesis;
 use crate::statistics::binomial::fisher::compute_share_p;
 
 /// Limit on the starts of a side of which is said that they would tell: nobody waits for more.
@@ -12,7 +12,6 @@ const MOST_NEEDED: u32 = 10_000;
 
 /// Shares of an end.
 pub struct Table {
-    pub end: RunEnd,
     /// True where there are two ends in all, so that the share of the other is the rest.
     pub is_pair: bool,
     counts: [u64; 2],
@@ -25,7 +24,6 @@ impl Table {
         let distinct: BTreeSet<RunEnd> = ends.iter().flatten().copied().collect();
         let count = distinct.len();
         let table = |end: RunEnd| Table {
-            end,
             is_pair: count == 2,
             counts: ends.each_ref().map(|ends| ends.iter().filter(|other| **other == end).count() as u64),
             sizes: ends.each_ref().map(|ends| ends.len() as u64),
@@ -51,13 +49,13 @@ pub fn least_share_p(counts: [u64; 2], sizes: [u64; 2]) -> f64 {
     f64::min(at(all.min(m)), at(all.saturating_sub(n)))
 }
 
-/// Counts the starts of each side that would tell these shares apart, if they stay as they are.
-pub fn count_needed(counts: [u32; 2], sizes: [u32; 2]) -> Option<u32> {
+/// Counts the starts of each side that would tell these shares apart at a level, if they stay as they are.
+pub fn count_needed(counts: [u32; 2], sizes: [u32; 2], level: f64) -> Option<u32> {
     let shares = [0, 1].map(|side| f64::from(counts[side]) / f64::from(sizes[side]));
     let mut starts = sizes[0].max(sizes[1]);
     while shares[0] != shares[1] && starts <= MOST_NEEDED {
         let counts = shares.map(|share| (share * f64::from(starts)).round() as u64);
-        if compute_share_p(counts, [u64::from(starts); 2]) <= LEVEL {
+        if compute_share_p(counts, [u64::from(starts); 2]) <= level {
             return Some(starts);
         }
         starts += 1 + starts / 10;
@@ -67,6 +65,7 @@ pub fn count_needed(counts: [u32; 2], sizes: [u32; 2]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::family::LEVEL;
     use super::*;
 
     #[test]
@@ -79,8 +78,8 @@ mod tests {
 
     #[test]
     fn shares_that_are_not_told_apart_name_the_starts_that_would_tell() {
-        assert_eq!(count_needed([3, 3], [10, 10]), None);
-        let needed = count_needed([3, 0], [10, 10]).unwrap();
+        assert_eq!(count_needed([3, 3], [10, 10], LEVEL), None);
+        let needed = count_needed([3, 0], [10, 10], LEVEL).unwrap();
         assert!((20..40).contains(&needed), "{needed}");
     }
 }

@@ -18,6 +18,7 @@ use self::ends::{Table, count_needed};
 use self::family::{Hypothesis, LEVEL, reject};
 pub use self::lines::{Change, Difference};
 use self::lines::{Separation, choose, separate};
+use crate::statistics::binomial::fisher::compute_share_p;
 
 /// Things that are compared of a command on two sides: the end, and each part.
 pub const PARTS: usize = 1 + Part::ALL.len();
@@ -193,20 +194,21 @@ impl<'a> Compared<'a> {
         let told = self.tables.iter().zip(of_ends).filter(|(_, rejected)| **rejected).map(|(table, _)| table);
         let told: Vec<&Table> = told.collect();
         let is_part = of_parts.contains(&true);
+        let level = LEVEL / things.max(1) as f64;
         let share = |side: usize| f64::from(failed[side]) / f64::from(starts[side]);
         let more = usize::from(share(1) > share(0));
+        let are_shares_told = compute_share_p(failed.map(u64::from), starts.map(u64::from)) <= level;
         let word = match failed {
             _ if !told.is_empty() && failed[more] == starts[more] && failed[1 - more] == 0 => Word::FailsOnly,
             // Shares of one that fails are told apart; otherwise it fails alike, and in another way.
-            _ if told.iter().any(|table| fails(self.planned, table.end) || table.is_pair)
-                && share(0) != share(1) =>
+            _ if share(0) != share(1)
+                && (told.iter().any(|table| table.is_pair) || !told.is_empty() && are_shares_told) =>
             {
                 Word::MoreOften
             }
-            _ if !told.is_empty() => Word::Differs,
+            _ if !told.is_empty() || is_part => Word::Differs,
             failed if failed == starts => Word::FailsEverywhere,
             failed if failed != [0, 0] => Word::NowAndThen,
-            _ if is_part => Word::Differs,
             _ if is_enough(starts, things) && self.has_enough_parts(things) => Word::Same,
             _ => Word::TooFew,
         };
@@ -216,7 +218,7 @@ impl<'a> Compared<'a> {
             starts: starts[side],
         });
         let is_in_one = matches!(word, Word::FailsOnly | Word::MoreOften);
-        let needed = (word == Word::NowAndThen).then(|| count_needed(failed, starts)).flatten();
+        let needed = (word == Word::NowAndThen).then(|| count_needed(failed, starts, level)).flatten();
         let mut differences = Vec::new();
         for ((part, found), _) in self.parts.iter().zip(of_parts).filter(|(_, rejected)| **rejected) {
             differences.extend(choose(*part, found, MOST_NAMED));

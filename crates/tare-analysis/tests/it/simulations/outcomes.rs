@@ -3,6 +3,7 @@
 //! `bench/outcomes` runs many more sessions, and writes the table of docs/method/outcomes.md.
 
 use tare_analysis::outcome::{CommandOutcome, Word, compare_outcomes};
+use tare_data::batch::RunEnd;
 use tare_data::session::outcome::Part;
 use tare_specimen::{Command, make_outcomes};
 
@@ -69,4 +70,28 @@ fn so_few_starts_that_nothing_could_be_told_are_no_answer() {
         assert_eq!(count_word(Command::IsSlower, starts, word), SESSIONS, "{starts}");
     }
     assert_eq!(count_word(Command::FailsOnly, 2, Word::NowAndThen), SESSIONS, "both counts are shown");
+}
+
+#[test]
+fn a_difference_that_is_told_is_no_failure_alike_and_ends_of_two_kinds_are_not_more_often() {
+    let ending = |command: Command, end: fn(bool, usize) -> i32| {
+        let mut session = make_outcomes(command, 1, 10, 1);
+        let baseline = session.plan.targets[0].name.clone();
+        let mut runs = [0, 0];
+        for run in &mut session.outcomes {
+            let is_layer = run.target != baseline;
+            run.end = RunEnd::ExitCode(end(is_layer, runs[usize::from(is_layer)]));
+            runs[usize::from(is_layer)] += 1;
+        }
+        compare_outcomes(&session).remove(0).word
+    };
+    assert_eq!(ending(Command::WritesAnotherFile, |_, _| 1), Word::Differs);
+    assert_eq!(ending(Command::WritesAnotherFile, |_, run| i32::from(run == 0)), Word::Differs);
+    assert_eq!(ending(Command::IsSlower, |_, _| 1), Word::FailsEverywhere);
+    let in_two_ways = |is_layer: bool, run: usize| match (is_layer, run) {
+        (false, _) => 1,
+        (true, 0) => 0,
+        (true, _) => 2,
+    };
+    assert_eq!(ending(Command::IsSlower, in_two_ways), Word::Differs);
 }
