@@ -84,7 +84,7 @@ impl Command {
     fn run(self, is_layer: bool, varies: &Varies, generator: &mut Generator) -> (RunEnd, [Vec<[u64; 2]>; 2]) {
         let happens = |chance: f64, generator: &mut Generator| generator.draw_unit() < chance;
         let (good, bad) = (RunEnd::ExitCode(0), RunEnd::ExitCode(1));
-        let (mut lines, mut files) = (vec![plain("hello")], vec![plain("out"), plain("out=3 1")]);
+        let (mut lines, mut files) = (vec![plain("hello")], vec![plain("out"), plain("out//3 1")]);
         let fails = match self {
             Command::FailsOnly => is_layer,
             Command::Fails(here, elsewhere) => happens(if is_layer { here } else { elsewhere }, generator),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use tare_data::session::outcome::{Lines, Part};
+use tare_data::session::outcome::{FILE_MARK, Lines, Part};
 
 use super::family::Hypothesis;
 
@@ -119,7 +119,7 @@ pub fn choose(part: Part, found: &Separation, most: usize) -> Vec<Difference> {
 /// Reads the line of a file: its path, its path and contents, or that it is removed.
 fn describe_file(change: Change, line: &str) -> Difference {
     let opposite = if change == Change::Missing { Change::Added } else { Change::Missing };
-    let (change, text) = match (line.strip_prefix('-'), line.rsplit_once('=')) {
+    let (change, text) = match (line.strip_prefix(FILE_MARK), line.rsplit_once(FILE_MARK)) {
         (Some(path), _) => (opposite, path),
         (None, Some((path, _))) => (Change::Changed, path),
         (None, None) => (change, line),
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_file_is_missing_added_or_changed() {
-        let before = vec![lines(&["out", "out=3 1", "log", "log=2 5", "-gone"]); 5];
-        let after = vec![lines(&["log", "log=2 6"]); 5];
+        let before = vec![lines(&["out", "out//3 1", "log", "log//2 5", "//gone"]); 5];
+        let after = vec![lines(&["log", "log//2 6"]); 5];
         let found = choose(Part::Files, &of([&before, &after]), 9);
         let mut found: Vec<(Change, &str)> =
             found.iter().map(|one| (one.change, one.text.as_str())).collect();

@@ -10,6 +10,8 @@ use crate::batch::RunEnd;
 pub const MOST_OUTPUT: usize = 64 << 10;
 /// Limit on the files that a run may have changed.
 pub const MOST_FILES: usize = 500;
+/// Mark in the line of a file: before the path of one that was removed, and between path and contents. No path has it.
+pub const FILE_MARK: &str = "//";
 
 /// Output and files of a run, as the agent saw them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

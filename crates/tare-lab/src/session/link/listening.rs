@@ -131,8 +131,10 @@ impl<'t> Listening<'t> {
             Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
                 self.take_batch(&batch, at)?
             }
-            Frame::Said { trial, said } if ours(trial) && self.request.amount == Amount::Outcome => {
-                self.outcome.said = Some(said);
+            Frame::Said { trial, said }
+                if ours(trial) && self.begun.is_some() && self.request.amount == Amount::Outcome =>
+            {
+                self.outcome.said.get_or_insert(said);
             }
             Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
                 self.outcome.inside = interference;

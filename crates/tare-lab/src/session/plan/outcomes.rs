@@ -11,6 +11,8 @@ const LIMIT_FACTOR: f64 = 10.0;
 const LEAST_LIMIT_S: f64 = 10.0;
 /// Parameter with the seconds that a run may take; 0 where the baseline tells.
 const LIMIT: &str = "timeout_s";
+/// Parameters with the steps beside a run, which have its limit.
+const STEPS: [&str; 3] = ["setup", "prepare", "clean"];
 /// Starts of a side where the user fixed the number of rounds, at most.
 const MOST_FIXED: u32 = 10;
 /// Starts of a side for all commands together, at most.
@@ -34,9 +36,10 @@ pub fn is_outcome(case: &Case, failure: &Failure) -> bool {
     is_compared(case) && is_end && !failure.reason.starts_with("--")
 }
 
-/// Limits a run by the slowest of the baseline where the user gave no limit.
+/// Limits a run by the slowest of the baseline where the user gave no limit, and no other step, such as a build, would have to keep it.
 pub fn limit_run(mut case: Case, slowest_ns: Option<f64>) -> Case {
-    if let (Ok("0"), Some(slowest_ns)) = (case.parameters.get_text(LIMIT), slowest_ns) {
+    let is_alone = STEPS.iter().all(|step| case.parameters.get_text(step).is_ok_and(|words| words == "[]"));
+    if let (true, Ok("0"), Some(slowest_ns)) = (is_alone, case.parameters.get_text(LIMIT), slowest_ns) {
         let seconds = (LIMIT_FACTOR * slowest_ns / 1e9).clamp(LEAST_LIMIT_S, LONGEST_TIMEOUT_S as f64);
         case.parameters.0.insert(LIMIT.into(), (seconds.ceil() as u64).to_string());
     }

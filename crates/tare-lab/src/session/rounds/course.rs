@@ -106,10 +106,10 @@ impl Course {
 
     /// Finds the case whose turn it is; none when nothing is open any more.
     ///
-    /// First each quick case has the rounds of the first pass. Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
-    /// the next one is the one that is furthest behind its share. What they take is known by the plan, and better from their first
-    /// round on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
-    /// level.
+    /// First each quick case has the rounds of the first pass. Then cases share the time by the roots of what their rounds take, by
+    /// which the sum of the variances of all that is open is least: the next one is the one that is furthest behind its share. What
+    /// they take is known by the plan, and better from their first round on. Without a limit of time all have a round before any has
+    /// the next. A draw for each round shuffles those that are level.
     ///
     /// In the starts of an environment that a verdict needs, those cases go first that the start has not had: then it is left, and
     /// each case gets its starts in as little time as can be.

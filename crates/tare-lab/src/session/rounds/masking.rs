@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tare_data::foreign::plain::plain_line;
-use tare_data::session::outcome::{Captured, Lines, Part, Said, Written, hash_bytes};
+use tare_data::session::outcome::{Captured, FILE_MARK, Lines, Part, Said, Written, hash_bytes};
 
 /// Folder of temporary files, whose names are drawn.
 const TEMPORARY: &str = "/tmp/";
@@ -13,6 +13,8 @@ const UNITS: [&str; 8] = ["ns", "us", "µs", "ms", "s", "sec", "seconds", "min"]
 const MASK: char = '#';
 /// Lines of a part that are compared: with their hashes they fit a line of the record.
 const MOST_LINES: usize = 20_000;
+/// Characters that are looked at for one that is left out.
+const MOST_AHEAD: usize = 64;
 /// Longest text of a line that is kept until it is known which lines differ.
 const LONGEST: usize = 1_000;
 
@@ -26,8 +28,8 @@ pub fn list_parts(said: Said) -> BTreeMap<Part, Lines> {
     let mut parts = BTreeMap::from([(Part::Output, captured(output)), (Part::Errors, captured(errors))]);
     // A file is there, and it has its contents.
     let of_file = |Written { path, size, hash }: Written| match size {
-        None => vec![format!("-{path}")],
-        Some(size) => vec![path.clone(), format!("{path}={size} {}", hash.unwrap_or(0))],
+        None => vec![format!("{FILE_MARK}{path}")],
+        Some(size) => vec![path.clone(), format!("{path}{FILE_MARK}{size} {}", hash.unwrap_or(0))],
     };
     parts.extend(files.map(|files| (Part::Files, hash_lines(files.into_iter().flat_map(of_file), pid))));
     parts
@@ -77,8 +79,9 @@ fn mask_line(line: &str, pid: u32) -> String {
     masked
 }
 
-/// Counts the bytes at the beginning of a text that are left out.
+/// Counts the bytes at the beginning of a text that are left out. It looks no further than `MOST_AHEAD`: a line may be one long list.
 fn count_masked(text: &str, pid: u32) -> usize {
+    let text = text.char_indices().nth(MOST_AHEAD).map_or(text, |(end, _)| &text[..end]);
     let span = |text: &str, is: fn(char) -> bool| text.find(|c| !is(c)).unwrap_or(text.len());
     if let Some(address) = text.strip_prefix("0x") {
         let digits = span(address, |c| c.is_ascii_hexdigit());

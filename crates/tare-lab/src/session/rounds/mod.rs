@@ -233,7 +233,7 @@ impl<'a> Rounds<'a> {
         };
         let starts = visits.count_starts();
         if starts == 0 {
-            return Ok(false);
+            return Ok(visits.has_outcomes() && !visits.close_cells());
         }
         let entered = visits.leave_all();
         let has_times = visits.run(starts)?;

@@ -65,18 +65,39 @@ impl Visits<'_> {
     pub fn run(&mut self, starts: u32) -> Result<bool, Stop> {
         self.announce(starts);
         let mut runs: Vec<OutcomeRun> = Vec::new();
+        let stopped = self.visit_all(starts, &mut runs).err();
+        choose_shown(&mut runs);
+        for run in runs {
+            self.writer.append(&Entry::Outcome(run.clone())).map_err(LabError::from)?;
+            self.course.session.outcomes.push(run);
+        }
+        stopped.map_or_else(|| Ok(self.close_cells()), Err)
+    }
+
+    fn list_cases(&self) -> Vec<usize> {
+        let plan = &self.course.session.plan;
+        (0..plan.cases.len()).filter(|case| has_outcome(plan, *case)).collect()
+    }
+
+    /// Visits all sides by turns, as long as that leaves half of the time: a side that hangs takes longer than was foreseen.
+    fn visit_all(&mut self, starts: u32, runs: &mut Vec<OutcomeRun>) -> Result<(), Stop> {
+        let half_s = self.course.left_s(self.arena.now_ns()).map(|left_s| left_s / 2.0);
         let mut failed: BTreeSet<usize> = BTreeSet::new();
-        let cases: Vec<usize> = (0..self.course.session.plan.cases.len())
-            .filter(|case| has_outcome(&self.course.session.plan, *case))
-            .collect();
+        let cases = self.list_cases();
         let mut generator = Generator::for_part(self.course.session.plan.seed, "starts for outcomes");
         for start in 0..starts {
+            if self.course.left_s(self.arena.now_ns()) < half_s {
+                let note =
+                    format!("{start} of {starts} runs of each side for the outcome: they take too long");
+                self.observer.observe_event(Event::Note(note));
+                break;
+            }
             for case in &cases {
                 let mut sides = self.list_sides();
                 generator.shuffle(&mut sides);
                 for target in sides {
                     if failed.contains(&target)
-                        || count_overdue(&runs, self.names((*case, target))) >= MOST_OVERDUE
+                        || count_overdue(runs, self.names((*case, target))) >= MOST_OVERDUE
                     {
                         continue;
                     }
@@ -92,12 +113,7 @@ impl Visits<'_> {
                 }
             }
         }
-        choose_shown(&mut runs);
-        for run in runs {
-            self.writer.append(&Entry::Outcome(run.clone())).map_err(LabError::from)?;
-            self.course.session.outcomes.push(run);
-        }
-        Ok(self.close_cells(&cases))
+        Ok(())
     }
 
     /// Enters an environment, runs a command once, and leaves.
@@ -175,6 +191,11 @@ impl Visits<'_> {
         cases.map(of_case).sum()
     }
 
+    /// Tells whether there are outcomes, as in a session that goes on.
+    pub fn has_outcomes(&self) -> bool {
+        !self.course.session.outcomes.is_empty()
+    }
+
     /// Says what the runs take where that is long, and what so few can show.
     fn announce(&mut self, starts: u32) {
         let seconds = self.estimate_round_s() * f64::from(starts);
@@ -189,7 +210,8 @@ impl Visits<'_> {
     }
 
     /// Ends the comparison of times where no pair of runs can end alike, as far as enough starts show; true where any is left.
-    fn close_cells(&mut self, cases: &[usize]) -> bool {
+    pub fn close_cells(&mut self) -> bool {
+        let cases = self.list_cases();
         let plan = &self.course.session.plan;
         let subjects: Vec<usize> = plan.targets.list_role(Role::Subject).collect();
         let all = (0..plan.cases.len()).flat_map(|case| subjects.iter().map(move |target| (case, *target)));

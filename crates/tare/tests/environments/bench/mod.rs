@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tare_data::failure::Failure;
+use tare_data::batch::{ENDED, RunEnd};
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::Frame;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
@@ -304,9 +305,11 @@ impl Spoken {
         }
     }
 
-    /// Runs a command as a study's `[probe.NAME]` has it, with its files carried along from `folder`.
+    /// Runs a command as a study's `[probe.NAME]` has it, with its files carried along from `folder`. A run that ends otherwise than it
+    /// should is a failure.
     pub fn run_command(&mut self, number: u64, text: &str, folder: &Path) -> Option<Failure> {
         let command: UserCommand = toml::from_str(text).unwrap();
+        let good = RunEnd::ExitCode(command.expect_exit);
         let (parameters, files) = command.make_case("tried", folder).unwrap();
         tare_lab::session::enter::carrying::carry_files(
             &mut self.link,
@@ -327,9 +330,15 @@ impl Spoken {
             settling_ms: 0,
             nonce: 0,
         })));
+        let mut wrong = None;
         loop {
             match self.receive_frame() {
-                Frame::Done { trial, .. } if trial == number => return None,
+                Frame::Batch { batch, .. } if batch.series == ENDED => {
+                    let other = RunEnd::from_batch(&batch).filter(|end| *end != good);
+                    wrong =
+                        wrong.or(other.map(|end| Failure::new(FailureKind::WrongWork, format!("{end:?}"))));
+                }
+                Frame::Done { trial, .. } if trial == number => return wrong,
                 Frame::Failed { failure, .. } => return Some(failure),
                 _ => {}
             }
