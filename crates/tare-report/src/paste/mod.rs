@@ -95,7 +95,7 @@ mod tests {
             "buildhost.example.org",
             &["janedoe".to_owned()],
             "/home/janedoe",
-            "/home/janedoe/work/secret-project",
+            "/home/janedoe/secret-project",
         )
     }
 
@@ -118,7 +118,7 @@ mod tests {
                 "/home/janedoe/x.tare",
                 "--",
                 "./old",
-                "/home/janedoe/work/secret-project/new",
+                "/home/janedoe/secret-project/new",
                 "../other",
                 "~/notes",
             ]

@@ -1,6 +1,6 @@
 //! Fitting: which environments a budget has no room for, before they are started and while their cases are calibrated.
 //!
-//! What is not known yet is taken from typical paces, and generously: an environment that fits is never left out for them.
+//! Typical paces stand in for those that are not known yet, and generously: an environment that fits is never left out for them.
 
 use std::collections::BTreeMap;
 

@@ -168,15 +168,15 @@ mod tests {
 
     #[test]
     fn every_side_names_the_folder_that_it_writes_in() {
-        let mut sides = Sides::new(side("a", "make", "/work/a"));
-        sides.add_subject(side("b", "make", "/work/b"));
+        let mut sides = Sides::new(side("a", "make", "/projects/a"));
+        sides.add_subject(side("b", "make", "/projects/b"));
         sides.add_subject(side("everywhere", "make", ""));
         let mut plan = make_plan(sides, vec![], vec![]);
-        plan.inside.work = Some(Work { folder: PathBuf::from("/work"), shared: true });
+        plan.inside.work = Some(Work { folder: PathBuf::from("/projects"), shared: true });
         let would = would_run(&plan);
         let folders: Vec<&str> = would.iter().filter_map(|line| line.strip_prefix("write in ")).collect();
-        assert_eq!(folders, ["/work", "/work/a", "/work/b"]);
-        plan.inside.work = Some(Work { folder: PathBuf::from("/work"), shared: false });
+        assert_eq!(folders, ["/projects", "/projects/a", "/projects/b"]);
+        plan.inside.work = Some(Work { folder: PathBuf::from("/projects"), shared: false });
         assert!(list_shared_folders(&plan.inside, &plan.targets).is_empty());
     }
 }
