@@ -7,7 +7,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Metric;
 use tare_data::session::Ending;
 use tare_data::unit::Unit;
-use tare_data::warning::Warning;
+use tare_data::warning::{LimitPair, SettingPair, Warning};
 
 use self::answer::largest_bound;
 use self::sameness::FEWEST_FOR_SAME;
@@ -48,6 +48,7 @@ pub struct Findings {
     pub certificate: Certificate,
     /// Warnings of an environment as a whole (environment name) or of the session (None).
     pub warnings: Vec<(Option<String>, Warning)>,
+    pub limits: Vec<OwnLimits>,
     pub ending: Ending,
     /// Articles that were added to the session: its answers to their conclusions, and their figures without a
     /// row.
@@ -76,6 +77,15 @@ impl Findings {
             && cells.peek().is_some()
             && cells.all(|cell| matches!(cell, Cell::Missing(_)))
     }
+}
+
+/// Limits that an environment has because somebody asked for them, beside those of the one that it is compared with.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnLimits {
+    /// Name of the environment.
+    pub target: String,
+    pub limits: Vec<LimitPair>,
+    pub settings: Vec<SettingPair>,
 }
 
 /// A metric of a case, in every environment.

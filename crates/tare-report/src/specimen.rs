@@ -223,6 +223,7 @@ pub fn make_findings(targets: usize) -> Findings {
         } else {
             vec![]
         },
+        limits: Vec::new(),
         ending: Ending::Complete,
         articles: Vec::new(),
     }

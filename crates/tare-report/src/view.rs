@@ -50,8 +50,12 @@ pub(crate) fn where_it_runs(row: &Row, language: Language) -> String {
 
 /// Builds the two lines of the heading: the compared environments, then machine and duration.
 pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Language) -> Vec<String> {
-    let (study, baseline) = (clean_text(&session.plan.study), clean_text(&findings.baseline));
-    let subjects: Vec<String> = findings.subjects.iter().map(|name| clean_text(name)).collect();
+    let with_limits = |name: &String| match warned::describe_own_limits(findings, name, language) {
+        Some(limits) => say!(language, "{name} ({limits})", name = clean_text(name), limits = limits),
+        None => clean_text(name),
+    };
+    let (study, baseline) = (clean_text(&session.plan.study), with_limits(&findings.baseline));
+    let subjects: Vec<String> = findings.subjects.iter().map(with_limits).collect();
     let compared = match subjects.is_empty() {
         true => say!(language, "{study}: {baseline} alone", study = study, baseline = baseline),
         false => {

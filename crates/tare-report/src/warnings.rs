@@ -1,10 +1,10 @@
 //! The words of warnings: what is doubtful, and what to do about it.
 
-use tare_analysis::findings::{Estimate, Interval};
+use tare_analysis::findings::{Estimate, Findings, Interval};
 use tare_data::batch::RunEnd;
 use tare_data::warning::{Group, LimitPair, Limited, SettingPair, Warning};
 
-use crate::here::{describe_limit, describe_setting};
+use crate::here::{describe_limit, describe_setting, share};
 use crate::language::{Language, message, say};
 use crate::number::format_percent;
 use crate::text::clean_text;
@@ -122,10 +122,7 @@ fn unlike_limits(limits: &[LimitPair], settings: &[SettingPair], language: Langu
         say!(language, "{here} (the baseline: {baseline})", here = here, baseline = baseline)
     };
     let limit = |LimitPair { limited, here, baseline }: &LimitPair| {
-        pair([here, baseline].map(|limit| match limit {
-            Some(limit) => describe_limit(*limited, *limit, language),
-            None => describe_no_limit(*limited, language).to_owned(),
-        }))
+        pair([here, baseline].map(|limit| describe_known_limit(*limited, *limit, language)))
     };
     let setting = |SettingPair { setting, here, baseline }: &SettingPair| {
         pair([here, baseline].map(|value| describe_setting(*setting, value, language)))
@@ -134,12 +131,27 @@ fn unlike_limits(limits: &[LimitPair], settings: &[SettingPair], language: Langu
     say!(language, "it has {limits}", limits = language.join_with_commas(&pairs))
 }
 
-fn describe_no_limit(limited: Limited, language: Language) -> &'static str {
-    language.word(match limited {
-        Limited::Processors => message!("all processors"),
-        Limited::Memory => message!("no limit of memory"),
-        Limited::Processes => message!("no limit of processes"),
-    })
+fn describe_known_limit(limited: Limited, value: Option<f64>, language: Language) -> String {
+    let none = match (limited, value) {
+        (_, Some(value)) => return describe_limit(limited, value, language),
+        (Limited::Processors, None) => message!("all processors"),
+        (Limited::Memory, None) => message!("no limit of memory"),
+        (Limited::Processes, None) => message!("no limit of processes"),
+    };
+    language.word(none).to_owned()
+}
+
+/// Describes the limits that an environment has because somebody asked for them, to stand beside its name; none where it has none.
+pub(crate) fn describe_own_limits(findings: &Findings, name: &str, language: Language) -> Option<String> {
+    let own = findings.limits.iter().find(|own| own.target == name)?;
+    let limits = own.limits.iter().map(|pair| match (pair.limited, pair.here) {
+        (Limited::Processors, Some(processors)) if processors < 1.0 => {
+            say!(language, "{share} of a processor", share = share(processors))
+        }
+        (limited, here) => describe_known_limit(limited, here, language),
+    });
+    let settings = own.settings.iter().map(|pair| describe_setting(pair.setting, &pair.here, language));
+    Some(language.join_with_commas(&limits.chain(settings).collect::<Vec<_>>()))
 }
 
 fn carried_over(ratio: f64, language: Language) -> String {
@@ -457,9 +469,11 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use tare_analysis::findings::OwnLimits;
     use tare_data::warning::Setting;
 
     use super::*;
+    use crate::{json, specimen, view};
 
     #[test]
     fn limits_have_both_values() {
@@ -476,6 +490,26 @@ mod tests {
             "it has CPU 0.2 (the baseline: CPU 2), memory 286.1 MiB (the baseline: no limit of memory), no limit of \
              processes (the baseline: 2048 processes), processor weight 10 (the baseline: processor weight usual)"
         );
+    }
+
+    #[test]
+    fn limits_that_were_asked_for_stand_beside_a_name() {
+        let limit = |limited, here, baseline| LimitPair { limited, here, baseline };
+        let limits = vec![
+            limit(Limited::Processors, Some(0.2), Some(2.0)),
+            limit(Limited::Memory, Some(300e6), None),
+            limit(Limited::Processes, None, Some(64.0)),
+        ];
+        let own = OwnLimits { target: "gvisor".into(), limits, settings: vec![] };
+        let findings = Findings { limits: vec![own], ..specimen::make_findings(2) };
+        let words = "0.2 of a processor, memory 286.1 MiB, no limit of processes";
+        let of = |name: &str| describe_own_limits(&findings, name, Language::English);
+        assert_eq!([of("gvisor").as_deref(), of("container").as_deref()], [Some(words), None]);
+        let session = specimen::make_session(2);
+        let heading = view::make_heading(&session, &findings, Language::English).remove(0);
+        assert!(heading.contains(&format!("gvisor ({words})")), "{heading}");
+        let document = json::render_json(&session, &findings);
+        assert!(document.contains(&format!("; {words}\"")), "{document}");
     }
 
     #[test]

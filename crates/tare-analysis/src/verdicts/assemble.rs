@@ -84,7 +84,7 @@ fn of_rows(
 ) -> Findings {
     let plan = &session.plan;
     let mut judge = Judge::of_session(session, options);
-    let (of_targets, canaries) = target_warnings(&judge);
+    let (of_targets, canaries, limits) = target_warnings(&judge);
     let mut judged = judged(&judge, &canaries);
     let kept = judge.rounds_kept();
     change(&mut judge, &mut judged);
@@ -120,6 +120,7 @@ fn of_rows(
         outcomes: Vec::new(),
         certificate,
         warnings,
+        limits,
         ending: session.ending,
         articles: Vec::new(),
     }

@@ -5,20 +5,23 @@ use std::collections::BTreeMap;
 use tare_data::session::{Role, Trial};
 use tare_data::warning::Warning;
 
-use crate::findings::Stop;
 use crate::findings::sameness::MARGIN;
+use crate::findings::{OwnLimits, Stop};
 use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
 use crate::verdicts::doubts::idle::find_helpers;
-use crate::verdicts::doubts::limits::{list_differences, list_other_settings};
+use crate::verdicts::doubts::limits::Apart;
 use crate::verdicts::doubts::stops::find_stop;
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::rows::Judge;
 
-/// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
-pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
+/// Doubts about environments as a whole: clocks, emulation, shared starts; the canary ratios that rows need; and limits that were asked
+/// for.
+pub(crate) fn target_warnings(
+    judge: &Judge<'_>,
+) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>, Vec<OwnLimits>) {
     let targets = judge.progress.plan.targets.len();
-    let (mut warnings, mut canaries) = (Vec::new(), BTreeMap::new());
+    let (mut warnings, mut canaries, mut limits) = (Vec::new(), BTreeMap::new(), Vec::new());
     let of_target = |target: usize| -> Vec<&Trial> {
         let cases = 0..judge.progress.plan.cases.len();
         cases.flat_map(|case| judge.trials(case, target)).copied().collect()
@@ -35,14 +38,10 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         if let (Role::Subject, Some(stop)) = (plan.targets.role(target), judge.reach(target).stop()) {
             warnings.push((target, warn_of_stop(stop)));
         }
-        if plan.targets.role(target) == Role::Subject
-            && let Some((own, baseline)) =
-                facts.zip(plan.targets.partner_of(target).and_then(|at| judge.find_facts(at)))
-        {
-            let limits = list_differences(&own.outside, &baseline.outside);
-            let settings = list_other_settings(&own.outside, &baseline.outside);
-            let differs = !(limits.is_empty() && settings.is_empty());
-            warnings.extend(differs.then_some((target, Warning::LimitsDiffer { limits, settings })));
+        match find_apart(judge, target) {
+            Some(Apart::Asked(own)) => limits.push(own),
+            Some(Apart::Unasked(warning)) => warnings.push((target, warning)),
+            None => {}
         }
         if Some(target) == judge.baseline
             && let Some(stop) = find_stop(judge.progress.limits, &plan.targets[target].name)
@@ -84,7 +83,16 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
             canaries.insert(target, ratio);
         }
     }
-    (warnings, canaries)
+    limits.dedup_by(|one, other| one.target == other.target);
+    (warnings, canaries, limits)
+}
+
+fn find_apart(judge: &Judge<'_>, target: usize) -> Option<Apart> {
+    let targets = &judge.progress.plan.targets;
+    let partner = targets.partner_of(target).filter(|_| targets.role(target) == Role::Subject)?;
+    let facts = [target, partner].map(|at| Some((&targets[at], &judge.find_facts(at)?.outside)));
+    let [Some(target), Some(partner)] = facts else { return None };
+    Apart::find([target, partner])
 }
 
 fn warn_of_stop(stop: Stop) -> Warning {

@@ -107,6 +107,7 @@ fn findings() -> Findings {
             repeated: 0,
         },
         warnings: vec![],
+        limits: vec![],
         ending: Ending::Complete,
         articles: Vec::new(),
     }

@@ -38,11 +38,13 @@ keys! {
     KERNEL_MACHINE: "kernel.machine", KERNEL_NAME: "kernel.name", KERNEL_OSRELEASE: "kernel.osrelease",
     KERNEL_RELEASE: "kernel.release", KERNEL_VERSION: "kernel.version",
     LANDLOCK_ROOM: "landlock.room",
+    // Words that a person starts an environment by.
+    LAUNCHER_WORDS: "launcher.words",
     // Processors, bytes and numbers.
     // Bursts of the levels that allow one, in microseconds.
     LIMIT_BURST: "limit.burst_us",
     LIMIT_CPU: "limit.cpu", LIMIT_FILES: "limit.files", LIMIT_MEMORY: "limit.memory",
-    LIMIT_PROCESSES: "limit.processes",
+    LIMIT_PROCESSES: "limit.processes", LIMIT_PROCESSORS: "limit.processors",
     // Weights of the levels that set another than the usual one.
     LIMIT_WEIGHT: "limit.weight",
     MACHINE_BIOS: "machine.bios", MACHINE_BOARD: "machine.board",

@@ -260,6 +260,9 @@ pub struct Interference {
     /// Context switches that were forced on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches_forced: Option<u64>,
+    /// Time for which the trial's process could have run and waited for a processor: others had it, or a limit stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay_ns: Option<u64>,
     /// Batches of a pair in which more context switches were forced on it than in its others: another program took the processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batches_interrupted: Option<u64>,
@@ -278,7 +281,8 @@ impl Interference {
     pub fn is_nothing(&self) -> bool {
         let Interference { steal_ns, pressure_cpu_ns, pressure_io_ns, switches_voluntary, .. } = self;
         let Interference { switches_forced, batches_interrupted, faults_minor, faults_major, .. } = self;
-        let disturbances = [steal_ns, pressure_cpu_ns, pressure_io_ns, switches_voluntary];
+        let disturbances =
+            [steal_ns, pressure_cpu_ns, pressure_io_ns, switches_voluntary, &self.run_delay_ns];
         let others = [switches_forced, batches_interrupted, faults_minor, faults_major, &self.canary_ns];
         disturbances.into_iter().chain(others).all(|counter| counter.unwrap_or(0) == 0)
     }

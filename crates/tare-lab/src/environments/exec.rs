@@ -1,5 +1,7 @@
 //! exec: whatever a launcher starts, which is words that come before a command.
 
+use tare_data::facts::keys::LAUNCHER_WORDS;
+
 use crate::launching::entering::Launcher;
 use crate::launching::template::Far;
 use crate::launching::words::{encode_words, split_words};
@@ -104,7 +106,7 @@ impl Environment for Exec {
         let program = programs.find(first).ok_or_else(|| NotReady::from_reason(explain_missing(first)))?;
         let mut facts = Facts::default();
         facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact("launcher.words", tare_data::shell::join_words(&self.words));
+        facts.add_fact(LAUNCHER_WORDS, tare_data::shell::join_words(&self.words));
         let words = [program.to_string_lossy().into_owned()].into_iter();
         let launcher = Launcher {
             name: self.text.clone(),

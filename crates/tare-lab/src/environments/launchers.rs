@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use tare_data::facts::keys::LAUNCHER_WORDS;
+
 use crate::launching::entering::Launcher;
 use crate::launching::shipped::SHIPPED;
 use crate::launching::template::{Kernel, Template};
@@ -149,7 +151,7 @@ impl Environment for Launched {
         let mut copy = template.copy.clone();
         self.find_first(&mut copy, programs)?;
         let mut facts = note_runtime(&program, &version);
-        facts.add_fact("launcher.words", tare_data::shell::join_words(&words));
+        facts.add_fact(LAUNCHER_WORDS, tare_data::shell::join_words(&words));
         facts.add_fact("launcher.tested", if template.tested { "yes" } else { "no" });
         if let Some((name, _)) = profile {
             facts.add_fact("launcher.profile", name);

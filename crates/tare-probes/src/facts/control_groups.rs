@@ -7,7 +7,8 @@ use std::path::Path;
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
-    CPU_THROTTLED, LIMIT_BURST, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_WEIGHT, USUAL,
+    CPU_THROTTLED, LIMIT_BURST, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_PROCESSORS, LIMIT_WEIGHT,
+    USUAL,
 };
 use tare_data::session::limits::{GroupCounts, Quota};
 
@@ -16,7 +17,7 @@ use crate::facts::mounts::Mount;
 /// Levels of control groups that are looked at.
 const DEEPEST: usize = 32;
 /// Controllers of version 1 that limit what is read here, after version 2, which has no name.
-const LIMITING: [&str; 4] = ["", "cpu", "memory", "pids"];
+const LIMITING: [&str; 5] = ["", "cpu", "cpuset", "memory", "pids"];
 /// Values in version 1 that mean no limit are near the largest number of pages.
 const NO_MEMORY_LIMIT: u64 = 1 << 60;
 
@@ -48,6 +49,8 @@ pub struct Level {
     pub counts: Option<[u64; 3]>,
     pub memory: Option<u64>,
     pub processes: Option<u64>,
+    /// Processors that its processes may use.
+    pub processors: Option<usize>,
 }
 
 /// Finds the group of version 2 and of each controller that limits something, in the text of /proc/PID/cgroup.
@@ -128,6 +131,9 @@ impl Group {
                     of("").then(|| number("memory.max")).flatten()
                 },
                 processes: (of("") || of("pids")).then(|| number("pids.max")).flatten(),
+                processors: (of("") || of("cpuset"))
+                    .then(|| count_listed(file("cpuset.cpus")?.trim()))
+                    .flatten(),
             }
         })
     }
@@ -164,6 +170,7 @@ pub struct Lowest {
     cpu: Option<(f64, usize)>,
     memory: Option<(u64, usize)>,
     processes: Option<(u64, usize)>,
+    processors: Option<(usize, usize)>,
     /// Share of the periods since it was made in which the group of `cpu` was throttled.
     throttled: Option<f64>,
 }
@@ -180,7 +187,11 @@ impl Lowest {
             }
             level.memory.map(|bytes| lower(&mut lowest.memory, bytes, level.height));
             level.processes.map(|processes| lower(&mut lowest.processes, processes, level.height));
+            level.processors.map(|processors| lower(&mut lowest.processors, processors, level.height));
         }
+        // In version 1 each group lists processors, and that of a machine all.
+        let online = read("/sys/devices/system/cpu/online").and_then(|list| count_listed(list.trim()));
+        lowest.processors = lowest.processors.filter(|(count, _)| online.is_none_or(|all| *count < all));
         lowest
     }
 
@@ -194,7 +205,8 @@ impl Lowest {
         let cpu = self.cpu.map(|(processors, height)| (LIMIT_CPU, processors.to_string(), height));
         let memory = self.memory.map(|(bytes, height)| (LIMIT_MEMORY, bytes.to_string(), height));
         let processes = self.processes.map(|(count, height)| (LIMIT_PROCESSES, count.to_string(), height));
-        [cpu, memory, processes].into_iter().flatten()
+        let processors = self.processors.map(|(count, height)| (LIMIT_PROCESSORS, count.to_string(), height));
+        [cpu, memory, processes, processors].into_iter().flatten()
     }
 
     /// Gives the share of periods as a fact.
@@ -476,14 +488,30 @@ mod tests {
             ("/sys/fs/cgroup/cpu.max", "150000 100000\n"),
             ("/sys/fs/cgroup/cpu.stat", "usage_usec 1\nnr_periods 200\nnr_throttled 6\n"),
             ("/sys/fs/cgroup/memory.max", "1073741824\n"),
+            ("/sys/fs/cgroup/own/cpuset.cpus", "\n"),
+            ("/sys/fs/cgroup/cpuset.cpus", "0,2-3\n"),
+            ("/sys/devices/system/cpu/online", "0-3\n"),
         ];
         let lowest = with_files(&files, |read| Lowest::read(&find_groups("0::/own", &[second()]), read));
         let expected = Lowest {
             cpu: Some((1.5, 1)),
             memory: Some((536_870_912, 0)),
             processes: None,
+            processors: Some((3, 1)),
             throttled: Some(0.03),
         };
         assert_eq!(lowest, expected);
+        let first = [
+            ("/cg/a/b/cpuset.cpus", "0-3\n"),
+            ("/cg/a/cpuset.cpus", "1\n"),
+            ("/cg/cpuset.cpus", "0-3\n"),
+            ("/sys/devices/system/cpu/online", "0-3\n"),
+        ];
+        let mounts = [mount("cgroup", "/", "/cg", "rw,cpuset")];
+        let processors = |line: &str| {
+            with_files(&first, |read| Lowest::read(&find_groups(line, &mounts), read).processors)
+        };
+        assert_eq!(processors("5:cpuset:/a/b"), Some((1, 1)));
+        assert_eq!(processors("5:cpuset:/"), None, "all of the machine's");
     }
 }

@@ -29,9 +29,10 @@ struct Machine {
     pressure_io_ns: Option<u64>,
 }
 
-/// Counters of getrusage(2), of this process and of the children that it has waited for.
+/// Counters of getrusage(2), of this process and of the children that it has waited for, and the scheduler's of this process alone.
 #[derive(Clone, Copy, Debug)]
 struct Usage {
+    run_delay_ns: Option<u64>,
     switches_voluntary: u64,
     switches_forced: u64,
     faults_minor: u64,
@@ -59,16 +60,19 @@ impl Watch {
         let machine = |field: fn(&Machine) -> Option<u64>| {
             machine.and_then(|(before, after)| increase(field(&before), field(&after)))
         };
-        let process = self.of_process.map(|before| (before, usage()));
+        let usages = self.of_process.map(|before| (before, usage()));
         let process = |field: fn(&Usage) -> u64| {
-            process.and_then(|(before, after)| increase(Some(field(&before)), after.as_ref().map(field)))
+            usages.and_then(|(before, after)| increase(Some(field(&before)), after.as_ref().map(field)))
         };
+        let delays = usages
+            .and_then(|(before, after)| increase(before.run_delay_ns, after.and_then(|u| u.run_delay_ns)));
         Interference {
             steal_ns: machine(|m| m.steal_ns),
             pressure_cpu_ns: machine(|m| m.pressure_cpu_ns),
             pressure_io_ns: machine(|m| m.pressure_io_ns),
             switches_voluntary: process(|u| u.switches_voluntary),
             switches_forced: process(|u| u.switches_forced),
+            run_delay_ns: delays,
             batches_interrupted: None,
             faults_minor: process(|u| u.faults_minor),
             faults_major: process(|u| u.faults_major),
@@ -137,6 +141,15 @@ fn pressure_ns(text: &str) -> Option<u64> {
     total.checked_mul(1_000)
 }
 
+/// Parses the second number of /proc/PID/schedstat (the kernel's sched-stats.rst), which is of the process's first thread.
+#[cfg(unix)]
+fn parse_run_delay(text: &str) -> Option<u64> {
+    let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());
+    // A process that never ran is on a kernel that does not count.
+    let ran = numbers.next().filter(|ran_ns| *ran_ns > 0);
+    ran.and_then(|_| numbers.next())
+}
+
 #[cfg(unix)]
 fn usage() -> Option<Usage> {
     let own = read_rusage(libc::RUSAGE_SELF)?;
@@ -149,6 +162,7 @@ fn usage() -> Option<Usage> {
         u64::try_from(field(&own)).unwrap_or(0) + u64::try_from(field(&children)).unwrap_or(0)
     };
     Some(Usage {
+        run_delay_ns: read_text("/proc/self/schedstat").and_then(|text| parse_run_delay(&text)),
         switches_voluntary: both(|u| u.ru_nvcsw),
         switches_forced: both(|u| u.ru_nivcsw),
         faults_minor: both(|u| u.ru_minflt),
@@ -228,6 +242,14 @@ mod tests {
         let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=41\nfull avg10=0.00 total=7\n";
         assert_eq!(pressure_ns(text), Some(41_000));
         assert_eq!(pressure_ns("nonsense"), None);
+    }
+
+    #[test]
+    fn the_run_delay_is_the_second_number() {
+        assert_eq!(parse_run_delay("67580 629740 1\n"), Some(629_740));
+        for text in ["0 0 0", "", "67580", "67580 x 1", "-1 5 1"] {
+            assert_eq!(parse_run_delay(text), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl<'a> Document<'a> {
             schema: SCHEMA,
             version: VERSION,
             session: about(session, findings),
-            plan: plan(session, language),
+            plan: plan((session, findings), language),
             baseline: &findings.baseline,
             subjects: &findings.subjects,
             lasting: findings.lasting.iter().map(lasting).collect(),
@@ -62,20 +62,30 @@ fn about<'a>(session: &'a Session, findings: &Findings) -> About<'a> {
     }
 }
 
-fn plan(session: &Session, language: Language) -> Plan<'_> {
+fn plan<'a>((session, findings): (&'a Session, &Findings), language: Language) -> Plan<'a> {
     Plan {
         study: &session.plan.study,
         seed: format!("{:x}", session.plan.seed),
         rounds: session.plan.rounds,
         looks: &session.plan.looks,
         budget_s: session.plan.budget_s,
-        targets: (0..session.plan.targets.len()).map(|at| planned(session, at, language)).collect(),
+        targets: (0..session.plan.targets.len())
+            .map(|at| planned((session, findings), at, language))
+            .collect(),
     }
 }
 
-fn planned(session: &Session, at: usize, language: Language) -> PlannedTarget<'_> {
+fn planned<'a>(
+    (session, findings): (&'a Session, &Findings),
+    at: usize,
+    language: Language,
+) -> PlannedTarget<'a> {
     let target = &session.plan.targets[at];
     let description = in_words(&target.short_description, language);
+    let description = match warnings::describe_own_limits(findings, &target.name, language) {
+        Some(limits) => say!(language, "{words}; {limits}", words = description, limits = limits).into(),
+        None => description,
+    };
     PlannedTarget {
         name: &target.name,
         specification: &target.specification,

@@ -1,15 +1,53 @@
 //! Limits of an environment that its baseline does not have, or has otherwise, as the host reads them of both.
 
 use tare_data::facts::Facts;
-use tare_data::facts::keys::{CPU_ALLOWED, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES};
-use tare_data::warning::{LimitPair, Limited, Setting, SettingPair};
+use tare_data::facts::keys::{
+    CPU_ALLOWED, LAUNCHER_WORDS, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_PROCESSORS,
+};
+use tare_data::session::Side;
+use tare_data::warning::{LimitPair, Limited, Setting, SettingPair, Warning};
+
+use crate::findings::OwnLimits;
 
 /// Processes that nothing which is measured here comes near: engines of containers allow some thousands unless they are told another
 /// number.
 const MANY_PROCESSES: f64 = 2000.0;
 
+/// Option by which a person gives an environment limits.
+const LIMITS: &str = "limits";
+
+/// Limits in which an environment and its baseline differ, by whose words made them.
+///
+/// Words of a person's own may set limits: those that launch one of the two, or an option. Then the limit is what is asked about, and
+/// stands beside the name of the side that has it. tare's own words set none, so that any other difference came about unasked.
+pub(crate) enum Apart {
+    Asked(OwnLimits),
+    /// A warning with both values.
+    Unasked(Warning),
+}
+
+impl Apart {
+    /// Compares two sides, the first of which is measured against the second; none where they have the same limits.
+    pub(crate) fn find([target, baseline]: [(&Side, &Facts); 2]) -> Option<Apart> {
+        let is_asked = |(side, facts): (&Side, &Facts)| {
+            facts.get(LAUNCHER_WORDS).is_some() || side.specification.get_option(LIMITS).is_some()
+        };
+        let own = match [target, baseline].map(is_asked) {
+            [true, _] => Some([target, baseline]),
+            [false, true] => Some([baseline, target]),
+            [false, false] => None,
+        };
+        let [(side, here), (_, other)] = own.unwrap_or([target, baseline]);
+        let (limits, settings) = (list_differences(here, other), list_other_settings(here, other));
+        (!limits.is_empty() || !settings.is_empty()).then(|| match own {
+            Some(_) => Apart::Asked(OwnLimits { target: side.name.clone(), limits, settings }),
+            None => Apart::Unasked(Warning::LimitsDiffer { limits, settings }),
+        })
+    }
+}
+
 /// Lists the limits in which two environments differ; none where those of either are not known.
-pub(crate) fn list_differences(target: &Facts, baseline: &Facts) -> Vec<LimitPair> {
+fn list_differences(target: &Facts, baseline: &Facts) -> Vec<LimitPair> {
     let of = [Limited::Processors, Limited::Memory, Limited::Processes];
     let pair = |limited: Limited| {
         let [here, baseline] = [target, baseline].map(|facts| find_limit(facts, limited));
@@ -21,7 +59,7 @@ pub(crate) fn list_differences(target: &Facts, baseline: &Facts) -> Vec<LimitPai
 }
 
 /// Lists the settings in which two environments differ, of those that are known of both.
-pub(crate) fn list_other_settings(target: &Facts, baseline: &Facts) -> Vec<SettingPair> {
+fn list_other_settings(target: &Facts, baseline: &Facts) -> Vec<SettingPair> {
     let allowed = [target, baseline].map(|facts| facts.get(CPU_ALLOWED));
     let of = [Setting::Nice, Setting::Class, Setting::Processors, Setting::Weight];
     let pair = |setting: Setting| {
@@ -38,7 +76,7 @@ fn find_limit(facts: &Facts, limited: Limited) -> Option<f64> {
     let number = |key: &str| facts.get(key)?.parse::<f64>().ok().filter(|number| number.is_finite());
     match limited {
         Limited::Processors => {
-            [number(CPU_ALLOWED), number(LIMIT_CPU)].into_iter().flatten().min_by(f64::total_cmp)
+            [CPU_ALLOWED, LIMIT_CPU, LIMIT_PROCESSORS].into_iter().filter_map(number).min_by(f64::total_cmp)
         }
         Limited::Memory => number(LIMIT_MEMORY),
         Limited::Processes => number(LIMIT_PROCESSES).filter(|limit| *limit < MANY_PROCESSES),
@@ -51,6 +89,30 @@ mod tests {
 
     fn facts(pairs: &[(&str, &str)]) -> Facts {
         Facts(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+    }
+
+    #[test]
+    fn limits_that_were_asked_for_are_of_a_side_and_others_are_a_warning() {
+        let found = |texts: [&str; 2], facts: [&Facts; 2]| {
+            let sides = texts.map(|text| Side::new(text, text.parse().unwrap()));
+            Apart::find([(&sides[0], facts[0]), (&sides[1], facts[1])]).map(|apart| match apart {
+                Apart::Asked(own) => (own.target, own.limits[0].here),
+                Apart::Unasked(Warning::LimitsDiffer { limits, .. }) => ("!".to_owned(), limits[0].here),
+                Apart::Unasked(other) => panic!("{other:?}"),
+            })
+        };
+        let all = facts(&[("cpu.allowed", "2")]);
+        let fifth = facts(&[("cpu.allowed", "2"), ("limit.cpu", "0.2")]);
+        let launched = facts(&[("cpu.allowed", "2"), ("limit.cpu", "0.2"), ("launcher.words", "podman run")]);
+        let is = |name: &str, here: f64| Some((name.to_owned(), Some(here)));
+        assert_eq!(found(["exec:box", "native"], [&launched, &all]), is("exec:box", 0.2));
+        assert_eq!(
+            found(["container?limits=yes", "native"], [&fifth, &all]),
+            is("container?limits=yes", 0.2)
+        );
+        assert_eq!(found(["native", "exec:box"], [&all, &launched]), is("exec:box", 0.2));
+        assert_eq!(found(["podman", "native"], [&fifth, &all]), is("!", 0.2));
+        assert_eq!(found(["exec:box", "exec:box"], [&launched, &launched]), None);
     }
 
     #[test]
