@@ -12,6 +12,7 @@ const MOST_NEEDED: u32 = 10_000;
 
 /// Shares of an end.
 pub struct Table {
+    pub end: RunEnd,
     /// True where there are two ends in all, so that the share of the other is the rest.
     pub is_pair: bool,
     counts: [u64; 2],
@@ -24,6 +25,7 @@ impl Table {
         let distinct: BTreeSet<RunEnd> = ends.iter().flatten().copied().collect();
         let count = distinct.len();
         let table = |end: RunEnd| Table {
+            end,
             is_pair: count == 2,
             counts: ends.each_ref().map(|ends| ends.iter().filter(|other| **other == end).count() as u64),
             sizes: ends.each_ref().map(|ends| ends.len() as u64),

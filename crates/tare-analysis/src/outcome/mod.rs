@@ -72,6 +72,8 @@ pub struct CommandOutcome {
     pub fails_in: Option<String>,
     /// The end that tells most; none where all runs did their work.
     pub end: Option<RunEnd>,
+    /// True where that end tells the sides apart, whether or not it is a failure on both.
+    pub is_end_told: bool,
     /// Starts that ended so: of the baseline, and of the environment.
     pub counts: [Count; 2],
     /// Starts of each side that would tell such shares apart; none where no number would.
@@ -212,7 +214,10 @@ impl<'a> Compared<'a> {
             _ if is_enough(starts, things) && self.has_enough_parts(things) => Word::Same,
             _ => Word::TooFew,
         };
-        let end = self.find_telling_end(more);
+        // Where both fail, and not alike, the most frequent end need not be the one that differs.
+        let least = told.iter().min_by(|a, b| a.hypothesis().p.total_cmp(&b.hypothesis().p));
+        let differing = least.filter(|_| word == Word::Differs).map(|table| table.end);
+        let end = differing.or_else(|| self.find_telling_end(more));
         let counts = [0, 1].map(|side| Count {
             so: self.firsts[side].iter().filter(|first| Some(first.end) == end).count() as u32,
             starts: starts[side],
@@ -231,6 +236,7 @@ impl<'a> Compared<'a> {
             word,
             fails_in: is_in_one.then(|| self.names[more].to_owned()),
             end,
+            is_end_told: !told.is_empty(),
             counts,
             needed,
             differences,

@@ -50,9 +50,11 @@ fn describe_rest(outcome: &CommandOutcome, cell: Option<&Cell>, language: Langua
     if outcome.end.is_some() && matches!(cell, Some(Cell::Missing(_))) {
         sentences.push(language.word("Times aren't compared: too few pairs ended alike.").to_owned());
     }
-    if !outcome.differences.is_empty() {
-        let all: Vec<String> =
-            outcome.differences.iter().map(|one| describe_difference(one, language)).collect();
+    let is_by_end = outcome.word == Word::Differs && outcome.is_end_told;
+    let by_end = is_by_end.then(|| describe_counts(outcome, language));
+    if is_by_end || !outcome.differences.is_empty() {
+        let differences = outcome.differences.iter().map(|one| describe_difference(one, language));
+        let all: Vec<String> = by_end.into_iter().chain(differences).collect();
         let differences = all.join(language.word("; "));
         sentences.push(say!(language, "Differs: {differences}.", differences = differences));
     }

@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_both_commands_do_is_in_the_sentence_and_said_once() {
-        let say = |ratio: f64, word: Word| {
+        let say_told = |ratio: f64, word: Word, is_end_told: bool| {
             let cell = Cell::Compared(Box::new(specimen::make_comparison(100.0, ratio, 1)));
             let (session, mut findings) = with_cell(cell);
             let fails = matches!(word, Word::FailsOnly | Word::FailsEverywhere);
@@ -327,7 +327,8 @@ mod tests {
                 against: "./old 'a b'".into(),
                 word,
                 fails_in: (word == Word::FailsOnly).then(|| "./new".into()),
-                end: fails.then_some(RunEnd::ExitCode(1)),
+                end: (fails || is_end_told).then_some(RunEnd::ExitCode(1)),
+                is_end_told,
                 counts: [0, 10].map(|so| Count { so, starts: 10 }),
                 needed: None,
                 differences: Vec::new(),
@@ -338,6 +339,7 @@ mod tests {
             }];
             describe_commands(&session, &findings, Language::English).remove(0)
         };
+        let say = |ratio, word| say_told(ratio, word, word == Word::FailsOnly);
         assert_eq!(
             say(1.25, Word::Same),
             "./new does the same as ./old 'a b' and takes 25 % longer (24 to 27 %): 173 -> 217 ns. Control: same."
@@ -354,6 +356,9 @@ mod tests {
             differs.starts_with("./new does not do the same as ./old 'a b'. ./new takes 25 % longer"),
             "{differs}"
         );
+        let by_end = say_told(1.25, Word::Differs, true);
+        let named = "Differs: exit code 1 in 10 of 10, ./old 'a b' 0 of 10. ./new takes";
+        assert!(by_end.contains(named), "{by_end}");
         let fails = say(1.25, Word::FailsOnly);
         assert!(
             fails.starts_with("./new alone fails: exit code 1 in 10 of 10, ./old 'a b' 0 of 10."),

@@ -83,15 +83,22 @@ fn a_difference_that_is_told_is_no_failure_alike_and_ends_of_two_kinds_are_not_m
             run.end = RunEnd::ExitCode(end(is_layer, runs[usize::from(is_layer)]));
             runs[usize::from(is_layer)] += 1;
         }
-        compare_outcomes(&session).remove(0).word
+        compare_outcomes(&session).remove(0)
     };
-    assert_eq!(ending(Command::WritesAnotherFile, |_, _| 1), Word::Differs);
-    assert_eq!(ending(Command::WritesAnotherFile, |_, run| i32::from(run == 0)), Word::Differs);
-    assert_eq!(ending(Command::IsSlower, |_, _| 1), Word::FailsEverywhere);
+    let by_file = ending(Command::WritesAnotherFile, |_, _| 1);
+    assert_eq!((by_file.word, by_file.is_end_told), (Word::Differs, false));
+    let now_and_then = ending(Command::WritesAnotherFile, |_, run| i32::from(run == 0));
+    assert_eq!((now_and_then.word, now_and_then.is_end_told), (Word::Differs, false));
+    assert_eq!(ending(Command::IsSlower, |_, _| 1).word, Word::FailsEverywhere);
     let in_two_ways = |is_layer: bool, run: usize| match (is_layer, run) {
         (false, _) => 1,
         (true, 0) => 0,
         (true, _) => 2,
     };
-    assert_eq!(ending(Command::IsSlower, in_two_ways), Word::Differs);
+    assert_eq!(ending(Command::IsSlower, in_two_ways).word, Word::Differs);
+    // All fail: the baseline in two ways of which neither is told, the layer in a third.
+    let in_three_ways = |is_layer: bool, run: usize| if is_layer { 3 } else { 1 + (run % 2) as i32 };
+    let found = ending(Command::IsSlower, in_three_ways);
+    assert_eq!((found.word, found.end, found.is_end_told), (Word::Differs, Some(RunEnd::ExitCode(3)), true));
+    assert_eq!(found.counts.map(|count| count.so), [0, 10]);
 }
