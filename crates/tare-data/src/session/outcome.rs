@@ -25,6 +25,22 @@ pub struct Said {
     pub files: Option<Vec<Written>>,
 }
 
+impl Said {
+    /// Leaves out what is beyond the limits, which the agent keeps and a stranger in its place need not.
+    pub fn keep_limits(&mut self) {
+        for captured in [&mut self.output, &mut self.errors] {
+            // A byte is at most one character, or the end of a line, which the last one need not have.
+            let mut left = Some(MOST_OUTPUT + 1);
+            captured.lines.retain(|line| {
+                left = left.and_then(|left| left.checked_sub(line.chars().count() + 1));
+                left.is_some()
+            });
+            captured.is_cut |= left.is_none();
+        }
+        self.files.take_if(|files| files.len() > MOST_FILES);
+    }
+}
+
 /// The beginning of a stream of output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Captured {
@@ -88,4 +104,27 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
     (hash >> FOLDED) ^ (hash & ((1 << FOLDED) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_an_agent_may_say_is_left_out() {
+        let lines = |count: usize| Captured { lines: vec!["é".repeat((1 << 10) - 1); count], is_cut: false };
+        let written = |count: usize| vec![Written { path: "a".into(), size: None, hash: None }; count];
+        let of = |count: usize, files: usize| {
+            let mut said = Said { output: lines(count), files: Some(written(files)), ..Said::default() };
+            said.keep_limits();
+            (
+                said.output.lines.len(),
+                said.output.is_cut,
+                said.errors.is_cut,
+                said.files.map(|files| files.len()),
+            )
+        };
+        assert_eq!(of(64, MOST_FILES), (64, false, false, Some(MOST_FILES)));
+        assert_eq!(of(65, MOST_FILES + 1), (64, true, false, None));
+    }
 }

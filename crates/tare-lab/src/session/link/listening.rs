@@ -131,9 +131,10 @@ impl<'t> Listening<'t> {
             Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
                 self.take_batch(&batch, at)?
             }
-            Frame::Said { trial, said }
+            Frame::Said { trial, mut said }
                 if ours(trial) && self.begun.is_some() && self.request.amount == Amount::Outcome =>
             {
+                said.keep_limits();
                 self.outcome.said.get_or_insert(said);
             }
             Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
