@@ -3,8 +3,11 @@
 use tare_analysis::outcome::{PARTS, is_enough};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::{Case, USER};
-use tare_data::session::{Plan, Role};
+use tare_data::session::{Plan, Role, Sides};
 use tare_probes::descriptions::{LONGEST_TIMEOUT_S, run_limit_s};
+
+use crate::session::arena::Started;
+use crate::session::plan::calibrated::Calibrated;
 
 /// A run ends at this many times the baseline's slowest run, and no sooner than after these seconds.
 const LIMIT_FACTOR: f64 = 10.0;
@@ -51,16 +54,37 @@ pub fn run_limit_ms(case: &Case) -> u64 {
     run_limit_s(&case.parameters).unwrap_or(0).saturating_mul(1_000)
 }
 
-/// Chooses how many starts each side has for the outcomes of these cases, each of which takes `round_s` on all sides.
-pub fn choose_starts(plan: &Plan, cases: usize, round_s: f64, left_s: Option<f64>) -> u32 {
-    let subjects = plan.targets.of_role(Role::Subject).count();
+/// Chooses how many starts each side has for the outcomes of these cases, which take `round_s` on all sides; with a fixed number of
+/// rounds as many as those.
+pub fn choose_starts(
+    (cases, subjects): (usize, usize),
+    fixed: Option<u32>,
+    round_s: f64,
+    left_s: Option<f64>,
+) -> u32 {
     let things = PARTS * cases * subjects;
     if things == 0 {
         return 0;
     }
     let wanted = (1..).find(|starts| is_enough([*starts; 2], things)).unwrap_or(MOST_FIXED);
-    let is_fixed = plan.budget_s.is_none() && !plan.until_decided;
-    let wanted = if is_fixed { plan.rounds.min(MOST_FIXED) } else { wanted };
+    let wanted = fixed.map_or(wanted, |rounds| rounds.min(MOST_FIXED));
     let affordable = left_s.map_or(MOST_STARTS, |left_s| (left_s * MOST_SHARE / round_s.max(1e-3)) as u32);
     wanted.min(affordable).min(MOST_STARTS / cases as u32)
+}
+
+/// Estimates the time that the starts for outcomes take of what is left, in seconds, where the number of rounds is not fixed.
+pub(crate) fn estimate_starts_s(
+    cases: &[Calibrated],
+    targets: &Sides,
+    started: &[Result<Started, Failure>],
+    left_s: f64,
+) -> f64 {
+    let compared = cases.iter().filter(|case| is_compared(&targets[0].fill_case(&case.selected.case)));
+    let runs_s: Vec<f64> = compared.map(|case| case.baseline_ns().unwrap_or(0.0) / 1e9).collect();
+    let sides = targets.list_role(Role::Baseline).chain(targets.list_role(Role::Subject));
+    let starts_s = sides.filter_map(|at| Some(started[at].as_ref().ok()?.elapsed_ns as f64 / 1e9));
+    let (entered, starts_s) = starts_s.fold((0, 0.0), |(count, sum), start_s| (count + 1, sum + start_s));
+    let round_s = runs_s.iter().map(|run_s| starts_s + f64::from(entered) * run_s).sum();
+    let subjects = if entered < 2 { 0 } else { targets.of_role(Role::Subject).count() };
+    f64::from(choose_starts((runs_s.len(), subjects), None, round_s, Some(left_s))) * round_s
 }

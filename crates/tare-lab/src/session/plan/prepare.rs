@@ -25,7 +25,7 @@ use crate::session::plan::hopeless::{
     advise_on_command, advise_on_environment, find_failure_of_all, require_baseline, require_subject,
 };
 use crate::session::plan::lasting::choose_lasting;
-use crate::session::plan::outcomes::limit_run;
+use crate::session::plan::outcomes::{estimate_starts_s, limit_run};
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::staging::{LeftOut, find_left_out};
@@ -218,6 +218,7 @@ pub fn prepare_session(
     if let (None, Some(left_s)) = (rounds, left_s) {
         leave_out_slow(&mut cases, &targets, &mut started, left_s, arena, observer);
     }
+    let left_s = left_s.map(|left_s| left_s - estimate_starts_s(&cases, &targets, &started, left_s));
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),

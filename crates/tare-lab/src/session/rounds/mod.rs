@@ -178,6 +178,7 @@ impl<'a> Rounds<'a> {
         self.count_all_limits(true)?;
         self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
         let compared = self.compare_outcomes();
+        self.overdue.note_outcomes(&mut self.course);
         let is_over = matches!(compared, Ok(true));
         let mut stopped = compared.err();
         while stopped.is_none()

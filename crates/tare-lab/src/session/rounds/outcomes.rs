@@ -49,7 +49,10 @@ impl Visits<'_> {
             return 0;
         }
         let left_s = self.course.left_s(self.arena.now_ns());
-        choose_starts(&session.plan, cases, self.estimate_round_s(), left_s)
+        let subjects = session.plan.targets.of_role(Role::Subject).count();
+        let is_fixed = session.plan.budget_s.is_none() && !session.plan.until_decided;
+        let fixed = is_fixed.then_some(session.plan.rounds);
+        choose_starts((cases, subjects), fixed, self.estimate_round_s(), left_s)
     }
 
     /// Leaves all environments, and lists them.
@@ -292,7 +295,32 @@ fn choose_shown(runs: &mut [OutcomeRun]) {
 pub struct Overdue(BTreeMap<CellIndex, u32>);
 
 impl Overdue {
-    /// Takes the trials of a round of a case: an environment with too many such runs has no more of them.
+    /// Takes the runs of the starts for outcomes, with which those of the rounds are counted.
+    pub fn note_outcomes(&mut self, course: &mut Course) {
+        let plan = &course.session.plan;
+        let cell = |run: &OutcomeRun| {
+            let case = plan.cases.iter().position(|case| case.id == run.case)?;
+            Some(CellIndex { case, target: plan.targets.find(&run.target)? })
+        };
+        let overdue = course.session.outcomes.iter().filter(|run| run.end == RunEnd::TimedOut);
+        let cells: Vec<CellIndex> = overdue.filter_map(cell).collect();
+        cells.into_iter().for_each(|cell| self.count(cell, 1, course));
+    }
+
+    /// Counts runs of a side: after too many it has no more of them, and neither has what is compared with it.
+    fn count(&mut self, cell: CellIndex, overdue: u32, course: &mut Course) {
+        let counted = self.0.entry(cell).or_default();
+        *counted += overdue;
+        if *counted >= MOST_OVERDUE {
+            let CellIndex { case, target } = cell;
+            let targets = &course.session.plan.targets;
+            let is_apart = |at: &usize| *at == target || targets.partner_of(*at) == Some(target);
+            let apart: Vec<usize> = (0..targets.len()).filter(is_apart).collect();
+            apart.into_iter().for_each(|target| course.open.close(CellIndex { case, target }));
+        }
+    }
+
+    /// Takes the trials of a round of a case.
     pub fn note_trials(&mut self, case: usize, trials: &[Trial], course: &mut Course) {
         if !has_outcome(&course.session.plan, case) {
             return;
@@ -308,15 +336,7 @@ impl Overdue {
             }
             let ends = trial.batches.iter().filter_map(|batch| RunEnd::from_batch(&batch));
             let overdue = ends.filter(|end| *end == RunEnd::TimedOut).count() as u32;
-            let counted = self.0.entry(CellIndex { case, target }).or_default();
-            *counted += overdue;
-            if *counted >= MOST_OVERDUE {
-                let targets = &course.session.plan.targets;
-                let apart =
-                    (0..targets.len()).filter(|at| *at == target || targets.partner_of(*at) == Some(target));
-                let apart: Vec<usize> = apart.collect();
-                apart.into_iter().for_each(|target| course.open.close(CellIndex { case, target }));
-            }
+            self.count(CellIndex { case, target }, overdue, course);
         }
     }
 }

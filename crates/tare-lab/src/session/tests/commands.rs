@@ -1,5 +1,7 @@
 //! Sessions that compare commands: each is a side, in a start of its own.
 
+use tare_data::batch::RunEnd;
+
 use super::*;
 use crate::asked::{Measured, Request};
 use crate::session::enter::sides::name_command_sides;
@@ -52,4 +54,39 @@ fn a_session_of_commands_that_is_interrupted_goes_on_with_the_same_commands() {
     assert_eq!(resuming::resume(&mut later, &record), Ending::Complete);
     resuming::whole(&record);
     assert!(!later.commands.is_empty() && later.commands.is_subset(&arena.commands), "{:?}", later.commands);
+}
+
+/// Plans it in a folder, where outcomes are compared.
+fn plan_in_folder(commands: &[&str]) -> PlanRequest<'static> {
+    let mut request = plan_commands(commands);
+    let cases = request.selected.iter_mut().map(|selected| &mut selected.case);
+    cases.for_each(|case| drop(case.parameters.0.insert("folder".into(), "/made-up".into())));
+    PlanRequest { budget_s: Some(60.0), ..request }
+}
+
+#[test]
+fn runs_that_hang_are_counted_on_from_the_starts_for_outcomes_to_the_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    // One of the six starts for outcomes, and every run after them.
+    let hangs = |target, run| target == 2 && (run == 0 || run >= 6);
+    arena.end =
+        Box::new(move |target, run| if hangs(target, run) { RunEnd::TimedOut } else { RunEnd::ExitCode(0) });
+    planned(&mut arena, folder.path(), plan_in_folder(&["./old", "./new"]));
+    assert_eq!(arena.ended[2], 6 + 3, "a side has four runs that hang, and no more");
+}
+
+#[test]
+fn rounds_are_planned_with_the_time_that_outcomes_leave() {
+    let rounds = |request: PlanRequest<'static>| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+        arena.start_ns.fill(1_000_000_000);
+        let (record, _) = planned(&mut arena, folder.path(), request);
+        read_session(&record).unwrap().session.plan.rounds
+    };
+    let alone = rounds(PlanRequest { budget_s: Some(60.0), ..plan_commands(&["./old", "./new"]) });
+    let beside = rounds(plan_in_folder(&["./old", "./new"]));
+    // Six starts of two sides take 12 of the 57 s that entering them leaves.
+    assert!(f64::from(beside) < 0.82 * f64::from(alone), "{beside} of {alone}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::batch::{Batch, CALIBRATION, ENDED, Phase, RunEnd, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
 use tare_data::request::{Amount, TrialRequest};
@@ -49,6 +49,10 @@ pub struct FakeArena {
     pub beside: u32,
     /// Words of the commands that were run, by environment.
     pub commands: BTreeSet<(usize, String)>,
+    /// End of a command's run on a side, by its number there.
+    pub end: Box<dyn Fn(usize, u32) -> RunEnd>,
+    /// Runs of commands that stated their end, by side.
+    pub ended: Vec<u32>,
     is_entered: Vec<bool>,
     pub refuse_starts: Option<usize>,
     /// The environment whose next start the user interrupts.
@@ -85,6 +89,8 @@ impl FakeArena {
             lasting: vec![1.0; ratios.len()],
             beside: 0,
             commands: BTreeSet::new(),
+            end: Box::new(|_, _| RunEnd::ExitCode(0)),
+            ended: vec![0; ratios.len()],
             is_entered: vec![false; ratios.len()],
             refuse_starts: None,
             interrupt_start: None,
@@ -142,6 +148,13 @@ impl FakeArena {
         }
         self.commands.insert((target, request.case.parameters.get_text("command").unwrap().to_owned()));
         "run"
+    }
+
+    /// States the end of a run of a command.
+    fn state_end(&mut self, target: usize) -> Batch {
+        let value = (self.end)(target, self.ended[target]).to_gauge();
+        self.ended[target] += 1;
+        Batch { series: ENDED.into(), phase: Phase::Warm, started_ns: 0, sample: Sample::Gauge { value } }
     }
 
     /// Begins a trial, or both of a pair: the overhead passes.
@@ -203,6 +216,7 @@ impl Arena for FakeArena {
         }
         let series = self.note_command(target, request);
         match request.amount {
+            Amount::Outcome => sink(&self.state_end(target)),
             Amount::Operations { .. } if self.disturb(target, request, &mut outcome) => {}
             Amount::Operations { batch, batches } => {
                 (0..batches).for_each(|i| sink(&self.batch(series, target, batch, u64::from(i))));
@@ -242,6 +256,7 @@ impl Arena for FakeArena {
         let outside = if outcomes[0].outside.steal_ns.is_some() { &outcomes[0] } else { &outcomes[1] };
         let outside = outside.outside.clone();
         let mut elapsed_ns = elapsed_ns.into_iter();
+        let mut ends = pair.map(|side| (series == "run").then(|| self.state_end(side))).into_iter();
         outcomes.map(|mut outcome| {
             outcome.outside = outside.clone();
             let elapsed_ns = elapsed_ns.next().unwrap_or_default();
@@ -251,7 +266,8 @@ impl Arena for FakeArena {
                 return (outcome, Vec::new());
             }
             let sample = Sample::Stretches { operations, bytes: 0, elapsed_ns, histogram: None };
-            (outcome, vec![Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }])
+            let batch = Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample };
+            (outcome, [batch].into_iter().chain(ends.next().flatten()).collect())
         })
     }
 
