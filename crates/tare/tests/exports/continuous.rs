@@ -12,6 +12,10 @@ use crate::reading::{find_reader, repository_root, run_reader};
 #[allow(dead_code)]
 mod args;
 
+/// The example that leaves the commands to the repository's action, which it finds in a folder.
+const WITH_ACTION: &str = "compare-action.yml";
+const ACTION: &str = "tare/action.yml";
+
 /// Extracts the examples of the document, each with its file name.
 fn examples() -> Vec<(String, String)> {
     let page = fs::read_to_string(repository_root().join("docs/guide/ci.md")).unwrap();
@@ -58,9 +62,12 @@ fn expanded(word: &str, page: &str) -> String {
 #[test]
 fn tare_understands_its_commands_in_the_examples() {
     let examples = examples();
-    assert_eq!(examples.len(), 2, "one for GitHub, one for GitLab");
+    assert_eq!(examples.len(), 4, "three for GitHub, one for GitLab");
     let page = fs::read_to_string(repository_root().join("docs/guide/ci.md")).unwrap();
     for (name, text) in &examples {
+        if name == WITH_ACTION {
+            continue;
+        }
         let commands = commands(text);
         assert!(commands.len() >= 2, "{name} runs tare: {commands:?}");
         assert!(commands.iter().flatten().any(|word| word == "--fail-if"), "{name} sets a gate");
@@ -79,10 +86,20 @@ fn the_services_accept_the_examples() {
     let test = "the_services_accept_the_examples";
     let Some(checker) = find_reader(test, "check-jsonschema") else { return };
     let program = Program::new();
-    for (name, text) in examples() {
-        let path = program.path(&name);
+    // actionlint knows a repository by these folders, and reads the action where a workflow names it.
+    for folder in [".git", ".github/workflows", "tare"] {
+        fs::create_dir_all(program.path(folder)).unwrap();
+    }
+    let action = (ACTION.to_owned(), fs::read_to_string(repository_root().join("action.yml")).unwrap());
+    for (name, text) in [action].into_iter().chain(examples()) {
+        let path =
+            program.path(&if name == ACTION { name.clone() } else { format!(".github/workflows/{name}") });
         fs::write(&path, text).unwrap();
-        let schema = if name.contains("gitlab") { "vendor.gitlab-ci" } else { "vendor.github-workflows" };
+        let schema = match name.as_str() {
+            ACTION => "vendor.github-actions",
+            name if name.contains("gitlab") => "vendor.gitlab-ci",
+            _ => "vendor.github-workflows",
+        };
         let mut command = Command::new(&checker);
         command.args(["--builtin-schema", schema]).arg(&path);
         if schema == "vendor.gitlab-ci" {
@@ -110,4 +127,22 @@ fn words_are_split_as_a_shell_does() {
         commands("  - tare x\nrun: tare y \\\n  z\nbare"),
         [vec!["tare", "x"], vec!["tare", "y", "z"]]
     );
+}
+
+#[test]
+fn the_action_runs_commands_that_tare_understands_and_no_input_is_read_as_script() {
+    let action = fs::read_to_string(repository_root().join("action.yml")).unwrap();
+    // Values of `env:` are the only places of an input.
+    let places = action.lines().filter(|line| line.contains("${{"));
+    let names = places.map(|line| line.trim().split_once(": ${{ inputs.").expect("a variable").0);
+    assert_eq!(names.collect::<Vec<_>>(), ["BASE", "HEAD", "GATE", "BUDGET", "ENVIRONMENT", "RECORD"]);
+    let found = commands(&action);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let typed = found[0].split(|word| word == "||").next().unwrap();
+    let typed: Vec<String> =
+        typed.iter().map(|word| word.replace("${conditions[@]}", "--fail-if=differs:head")).collect();
+    let typed: Vec<String> = typed.iter().map(|word| word.replace("$BUDGET", "2m")).collect();
+    if let Err(error) = args::Args::try_parse_from(&typed) {
+        panic!("{typed:?}: {error}");
+    }
 }
