@@ -131,6 +131,8 @@ export interface Page extends Spoken {
   /** What is known of work that lasts; null where nothing was compared. */
   lasting: string | null;
   report: Report; answers: AnswerWords[]; signs: { sign: string; meaning: string }[]; record: string | null; again: string | null; interference: Interference;
+  /** The block to paste; null while the session runs. */
+  paste: string | null;
   /** Progress of a running session; null once it has ended. */
   running: string | null;
   /** Rounds of each row, of the baseline and of each cell, in ten-thousandths away from the median; empty if left out. */

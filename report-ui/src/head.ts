@@ -16,10 +16,27 @@ const brand = (): HTMLElement =>
   h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch());
 
 /** Builds the heading: the compared environments, study, machine, date and length in one line, and the result in one sentence. */
-export function head({ report, summary }: Page): HTMLElement {
+export function head({ report, summary, paste }: Page): HTMLElement {
   const { subjects, baseline } = report;
   const title = subjects.length === 0 ? say("{baseline} alone", { baseline }) : say("{subjects} compared with {baseline}", { subjects: listed(subjects), baseline });
-  return h("header", { class: "head" }, brand(), h("h1", { class: title.length > 90 ? "long" : null }, title), about(report), summary === "" ? null : h("p", { class: "summary" }, summary));
+  return h("header", { class: "head" }, brand(), h("h1", { class: title.length > 90 ? "long" : null }, title), about(report), summary === "" ? null : h("p", { class: "summary" }, summary),
+    paste === null ? null : copier(paste));
+}
+
+/** Builds a button that copies the block to paste; from a file as well, where pages may not use the clipboard's own interface. */
+function copier(block: string): HTMLElement {
+  const button = h("button", {
+    type: "button", class: "quiet", id: "paste",
+    click: () => {
+      const area = h("textarea", {}, block) as HTMLTextAreaElement;
+      button.after(area);
+      area.select();
+      if (document.execCommand("copy")) button.textContent = say("Copied");
+      area.remove();
+      button.focus();
+    },
+  }, say("Copy as Markdown"));
+  return button;
 }
 
 function about(report: Report): HTMLElement {

@@ -448,6 +448,16 @@ pageTest("the policy of the page runs no script but its own", async () => {
   await close();
 });
 
+pageTest("a button copies the block to paste", async () => {
+  const { tab, close } = await open("rich.html");
+  await tab.evaluate(() => document.addEventListener("copy", () => { globalThis.copied = document.activeElement.value; }));
+  await tab.getByRole("button", { name: "Copy as Markdown" }).click();
+  await tab.getByRole("button", { name: "Copied" }).waitFor();
+  assert.match(await tab.evaluate(() => globalThis.copied), /^\*\*tare .*\n[^]*\n\| probe \|/);
+  assert.equal(await tab.locator("textarea").count(), 0);
+  await close();
+});
+
 pageTest("a full session stays under a megabyte; its first paint is printed", async () => {
   const bytes = statSync(join(folder, "big.html")).size;
   const { tab, wrongs, close } = await open("big.html");

@@ -19,6 +19,7 @@ use tare_data::session::{Ending, Session};
 use tare_report::html::{Options, render_html};
 use tare_report::imported;
 use tare_report::language::Language;
+use tare_report::paste::{Private, paste_session};
 use tare_specimen::change_sides;
 
 /// A text with everything that a page could trip over.
@@ -66,8 +67,10 @@ fn said(
     imports: Option<&[Imported]>,
 ) -> String {
     let found = imports.map(|imports| imported::find_matching_values(&session, &findings, imports));
+    let paste = paste_session(&session, &findings, &Private::new("", &[], "", ""));
     let options = Options {
         running: None,
+        paste: Some(&paste),
         language,
         record: Some("tare-2026-11-21T20-41.tare"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),

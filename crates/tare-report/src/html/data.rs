@@ -27,7 +27,7 @@ use crate::view;
 const MOST_TRIALS: usize = 700;
 /// Limit on rounds; beyond it, those of further metrics are left out. At four to five characters each, they
 /// take a fifth of the page's limit. The JSON document has them all.
-const MOST_ROUNDS: usize = 40_000;
+const MOST_ROUNDS: usize = 39_000;
 /// Bytes of a trial in the page.
 const LETTERS_OF_A_TRIAL: usize = 20;
 /// Resolution of rounds, as parts of their environment's median: takes half the bytes of the value itself.
@@ -40,6 +40,8 @@ pub struct Options<'a> {
     pub record: Option<&'a str>,
     /// The command that measures the same again.
     pub again: Option<&'a str>,
+    /// The block to paste.
+    pub paste: Option<&'a str>,
     /// Progress of a running session: the page shows it and reloads itself. `None` once the session has
     /// ended.
     pub running: Option<&'a str>,
@@ -65,6 +67,8 @@ pub struct Page<'a> {
     lasting: Option<String>,
     record: Option<&'a str>,
     again: Option<&'a str>,
+    /// The block to paste, which a button copies; null while the session runs.
+    paste: Option<&'a str>,
     /// Progress of a session that still runs; null once it has ended.
     running: Option<&'a str>,
     interference: TotalInterference,
@@ -139,6 +143,7 @@ impl<'a> Page<'a> {
             lasting: view::describe_lasting(findings, true, options.language),
             record: options.record,
             again: options.again,
+            paste: options.paste.filter(|_| options.running.is_none()),
             running: options.running,
             interference: TotalInterference::of(session),
             starts: list_starts(session, if is_full { 0 } else { room }),

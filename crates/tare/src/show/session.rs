@@ -53,8 +53,9 @@ impl Shown {
     /// Renders the page, with the figures or the progress in `shown`.
     fn render_page(&self, record: &Path, shown: &Options) -> String {
         let (again, record) = (format_repeat_command(&self.session), record.display().to_string());
+        let paste = paste_session(&self.session, &self.findings, &pasting::collect_private());
         let (record, again) = (Some(record.as_str()), Some(again.as_str()));
-        let options = Options { record, again, language: ui::find_language(), ..*shown };
+        let options = Options { record, again, paste: Some(&paste), language: ui::find_language(), ..*shown };
         tare_report::html::render_html(&self.session, &self.findings, &options)
     }
 
