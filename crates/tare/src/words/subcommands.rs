@@ -85,7 +85,7 @@ pub fn read_others(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>
     let loose = line.loose();
     let first = loose.first().copied();
     match (line.name(), first) {
-        ("report", _) => read_report(line, &loose, machine),
+        ("report", _) if !line.has_commands() => read_report(line, &loose, machine),
         ("compare", _) => check_compare(line, &loose, machine).map(|()| None),
         ("list", Some("tools" | "tool" | "importers")) => {
             Err(LabError::usage_error("there is no list of tools")

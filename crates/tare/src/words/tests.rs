@@ -187,6 +187,7 @@ fn the_most_likely_lines_lead_on() {
         ("tare run --time 30", No("'--time'", &["tare run --budget 30s"])),
         ("tare report", Noting("tare report new.tare", &["new.tare"])),
         ("tare report .", Noting("tare report new.tare", &["new.tare"])),
+        ("tare report -- old.tare", To("tare report -- old.tare")),
         ("tare compare", No("no newer record", &["tare compare old.tare --to new.tare"])),
         ("tare export", No("'export'", &["tare report --export FORMAT", "json, csv"])),
         ("tare export csv", No("'export'", &["tare report --export csv FILE"])),
