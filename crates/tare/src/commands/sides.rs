@@ -57,6 +57,13 @@ pub fn choose_sides(
     named.dedup();
     let count = commands.as_ref().map_or(0, |study| study.commands.len());
     let compares_commands = count > 1 && !given.calls && named.len() <= 1;
+    let is_baseline = |name: &String| *name == *baseline.as_deref().unwrap_or(NATIVE);
+    if given.calls && count > 1 && !environments.is_empty() && environments.iter().all(is_baseline) {
+        return Err(LabError::usage_error(
+            "--calls compares environments, with a row for each command, and only one is named",
+        )
+        .with_hint("name another with --in, or leave --calls out to compare the commands with each other"));
+    }
     if given.folders.len() > 1 && !compares_commands {
         return Err(LabError::usage_error(
             "several folders are compared in one environment, and not as calls",
@@ -135,6 +142,11 @@ mod tests {
         assert!(chosen.compares_commands && all[0].folder.as_ref().unwrap().ends_with("src"), "{all:?}");
         assert_eq!((all[0].title.as_str(), all[1].title.as_str()), ("src", "tests"));
         assert!(choose(&folders, &["native", "gvisor"]).is_err());
+        let calls = Commands { calls: true, ..list };
+        assert!(!choose(&calls, &["native", "gvisor"]).unwrap().compares_commands, "values are rows");
+        assert!(!choose(&calls, &["gvisor"]).unwrap().compares_commands);
+        let alone = choose(&calls, &["native"]).err().unwrap();
+        assert!(alone.hint.as_deref().is_some_and(|hint| hint.contains("leave --calls out")), "{alone}");
         let both = Commands { texts: pairs(&["true"]), ..folders };
         assert!(choose(&both, &[]).err().unwrap().to_string().contains("one command"));
     }
