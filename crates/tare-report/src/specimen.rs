@@ -1,6 +1,8 @@
 //! Handmade sessions and findings, for tests and for looking at views.
 
 use tare_analysis::findings::*;
+use tare_analysis::outcome::{CommandOutcome, Count, Word};
+use tare_data::batch::RunEnd;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
@@ -8,6 +10,7 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
 use tare_data::session::limits::Quota;
+use tare_data::session::outcome::Part;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 use tare_data::warning::{Group, Warning};
@@ -275,4 +278,26 @@ pub fn one_cell_of_each() -> Vec<Cell> {
         Cell::Missing(Missing::NotReached),
     ];
     compared.chain(others).collect()
+}
+
+/// Makes the outcome of a command on the second of two sides, in ten starts each.
+pub fn make_outcome(case: &str, [against, target]: [&str; 2], word: Word) -> CommandOutcome {
+    let is_alone = word == Word::FailsOnly;
+    CommandOutcome {
+        case: case.to_owned(),
+        label: "command".into(),
+        target: target.to_owned(),
+        against: against.to_owned(),
+        word,
+        fails_in: is_alone.then(|| target.to_owned()),
+        end: is_alone.then_some(RunEnd::ExitCode(1)),
+        is_end_told: is_alone,
+        counts: [0, 10].map(|so| Count { so, starts: 10 }),
+        needed: None,
+        differences: Vec::new(),
+        compared: Part::ALL.to_vec(),
+        unsteady: Vec::new(),
+        is_cut: false,
+        last_line: None,
+    }
 }

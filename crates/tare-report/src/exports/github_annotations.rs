@@ -2,8 +2,10 @@
 
 use tare_analysis::findings::Cell;
 use tare_analysis::gate::Ruling;
+use tare_analysis::outcome::CommandOutcome;
 
 use super::export::{Export, Headline, Source, Writing};
+use crate::answers::outcomes::describe_outcome_of_side;
 use crate::language::Language;
 use crate::number::format_count;
 use crate::text::clean_text;
@@ -89,8 +91,14 @@ fn notices(source: &Source) -> Level {
     Level("notice", missing.map(|cell| (title(source, &cell), finding(source, &cell))).collect())
 }
 
+/// Tells what a command does that the other doesn't, and what was found of its time.
 fn finding(source: &Source, cell: &Headline) -> String {
-    match cell.cell {
+    let is_told = |of: &&CommandOutcome| {
+        of.case == cell.row.case && of.target == cell.target && of.word.is_difference()
+    };
+    let outcome = source.findings.outcomes.iter().find(is_told);
+    let told = outcome.map(|of| describe_outcome_of_side(of, cell.cell, Language::English));
+    let time = match cell.cell {
         Cell::Compared(_) => format!(
             "against {}: {} ({})",
             clean_text(&source.findings.baseline),
@@ -100,7 +108,8 @@ fn finding(source: &Source, cell: &Headline) -> String {
         Cell::Observed(_) | Cell::Missing(_) => {
             clean_text(&words::describe_cell(cell.cell, Language::English))
         }
-    }
+    };
+    told.into_iter().flatten().chain([time]).collect::<Vec<_>>().join(" ")
 }
 
 /// Escapes the message of a command, so that it cannot end the line.
@@ -116,6 +125,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use tare_analysis::gate::{TargetNames, judge_findings};
+    use tare_analysis::outcome::Word;
 
     use super::*;
     use crate::specimen;
@@ -165,6 +175,17 @@ mod tests {
         let text = render(&Source { session: &session, findings: &findings, gate: None });
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains(" title=tare%3A ./gvisor::") && !text.contains("system call in ./"), "{text}");
+    }
+
+    #[test]
+    fn an_outcome_that_meets_a_condition_is_named_before_the_time() {
+        let (session, mut findings) = (specimen::make_session(3), specimen::make_findings(3));
+        let case = findings.rows[0].case.clone();
+        findings.outcomes = vec![specimen::make_outcome(&case, ["native", "gvisor"], Word::FailsOnly)];
+        let text = render(&Source { session: &session, findings: &findings, gate: None });
+        let text = String::from_utf8(text).unwrap();
+        let told = "gvisor::gvisor alone fails: exit code 1 in 10 of 10, native 0 of 10. against native: 24x";
+        assert!(text.contains(told), "{text}");
     }
 
     #[test]

@@ -258,9 +258,7 @@ fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], languag
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::outcome::Count;
     use tare_data::batch::RunEnd;
-    use tare_data::session::outcome::Part;
 
     use super::*;
     use crate::specimen;
@@ -320,22 +318,11 @@ mod tests {
             let cell = Cell::Compared(Box::new(specimen::make_comparison(100.0, ratio, 1)));
             let (session, mut findings) = with_cell(cell);
             let fails = matches!(word, Word::FailsOnly | Word::FailsEverywhere);
+            let outcome = specimen::make_outcome(&findings.rows[0].case, ["./old 'a b'", "./new"], word);
             findings.outcomes = vec![CommandOutcome {
-                case: findings.rows[0].case.clone(),
-                label: "command".into(),
-                target: "./new".into(),
-                against: "./old 'a b'".into(),
-                word,
-                fails_in: (word == Word::FailsOnly).then(|| "./new".into()),
                 end: (fails || is_end_told).then_some(RunEnd::ExitCode(1)),
                 is_end_told,
-                counts: [0, 10].map(|so| Count { so, starts: 10 }),
-                needed: None,
-                differences: Vec::new(),
-                compared: vec![Part::Output, Part::Errors, Part::Files],
-                unsteady: Vec::new(),
-                is_cut: false,
-                last_line: None,
+                ..outcome
             }];
             describe_commands(&session, &findings, Language::English).remove(0)
         };
