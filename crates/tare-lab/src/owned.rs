@@ -46,6 +46,26 @@ pub enum Owned {
 }
 
 impl Owned {
+    /// Tells whether it, or the only trace of it, would still be there after a restart of the machine. What lies in the session's scratch
+    /// folder goes with that, and processes, mounts, namespaces and control groups are the running kernel's.
+    pub(crate) fn outlives_restart(&self, scratch: &Path) -> bool {
+        match self {
+            Owned::Folder(folder) => folder == scratch || !folder.starts_with(scratch),
+            Owned::Mount(_)
+            | Owned::Process { .. }
+            | Owned::NetworkNamespace(_)
+            | Owned::NetworkDevice { .. }
+            | Owned::Spared(_)
+            | Owned::ControlGroup(_)
+            | Owned::PlacedGroups(_) => false,
+            Owned::Container { .. }
+            | Owned::Engine { .. }
+            | Owned::ForgottenContainer { .. }
+            | Owned::DistributionFolder { .. }
+            | Owned::Distribution(_) => true,
+        }
+    }
+
     /// Describes it in a line, by its kind and its names as they are in a journal.
     pub(crate) fn describe(&self) -> String {
         let entry = serde_json::to_string(self).unwrap_or_default();
@@ -170,6 +190,17 @@ pub(crate) fn is_of_another_session(path: &Path, own: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_power_cut_does_not_take_along_is_on_the_disk_before_it_is_made() {
+        let scratch = Path::new("/var/tmp/tare-0123456789abcdef");
+        let outlives = |thing: Owned| thing.outlives_restart(scratch);
+        assert!(outlives(Owned::Folder(scratch.into())) && outlives(Owned::Folder("/home/u/x".into())));
+        assert!(outlives(Owned::ForgottenContainer { id_file: scratch.join("id") }));
+        assert!(!outlives(Owned::Folder(scratch.join("00/00000"))), "it goes with the scratch folder");
+        assert!(!outlives(Owned::Process { pid: 7, started_ticks: 7 }));
+        assert!(!outlives(Owned::Mount(scratch.join("00"))) && !outlives(Owned::PlacedGroups(Vec::new())));
+    }
 
     #[test]
     fn another_sessions_folder_is_known_by_the_exact_shape_of_its_name() {

@@ -70,6 +70,7 @@ enum Entry {
 pub struct Journal {
     file: File,
     path: PathBuf,
+    scratch: PathBuf,
     next: u64,
     /// Sessions that ran when this one began.
     before: u64,
@@ -82,12 +83,12 @@ impl Journal {
         let path = state.join(format!("{id}.{}.{ENDING}", running.machine));
         let failed = |e| storage(&path, "cannot begin the journal", e).with_hint(JOURNAL_HINT);
         let file = locked_new(&folder, &path).map_err(failed)?;
-        let mut journal = Journal { file, path, next: 0, before: 0 };
+        let mut journal = Journal { file, path, scratch: scratch.to_owned(), next: 0, before: 0 };
         let pid = std::process::id();
         let started_ticks = processes::started_ticks(pid).unwrap_or(0);
         let (scratch, own) = (scratch.to_owned(), Some(running.clone()));
         let host = platform::node_name();
-        journal.append(&Entry::Session { scratch, pid, started_ticks, running: own, host })?;
+        journal.append(&Entry::Session { scratch, pid, started_ticks, running: own, host }, true)?;
         // The folder's own entry must be on the disk too, or a power cut forgets the file.
         folder.sync()?;
         journal.before = join(&folder, state, &journal.path, running);
@@ -106,17 +107,20 @@ impl Journal {
         self.before + read.map_or(0, |_| lines.filter(joined).count() as u64)
     }
 
-    /// Writes down what is about to be made; on return it is on the disk. The number is for releasing it.
+    /// Writes down what is about to be made. On return every process sees the line, and it is on the disk where the thing would outlive
+    /// a power cut: a sync takes longer than the start of a container, and delays whatever else waits for the disk. The number is for
+    /// releasing it.
     pub fn record_owned(&mut self, thing: Owned) -> Result<u64, LabError> {
         let number = self.next;
         self.next += 1;
-        self.append(&Entry::Owned { number, thing })?;
+        let is_lasting = thing.outlives_restart(&self.scratch);
+        self.append(&Entry::Owned { number, thing }, is_lasting)?;
         Ok(number)
     }
 
-    /// Writes down what was removed.
+    /// Writes down what was removed. Where a power cut forgets that, there is nothing to remove.
     pub fn record_released(&mut self, numbers: Vec<u64>) -> Result<(), LabError> {
-        if numbers.is_empty() { Ok(()) } else { self.append(&Entry::Released { numbers }) }
+        if numbers.is_empty() { Ok(()) } else { self.append(&Entry::Released { numbers }, false) }
     }
 
     /// Removes the journal: nothing is owned any more.
@@ -124,11 +128,11 @@ impl Journal {
         fs::remove_file(&self.path).map_err(|e| storage(&self.path, "cannot remove the journal", e))
     }
 
-    fn append(&mut self, entry: &Entry) -> Result<(), LabError> {
+    fn append(&mut self, entry: &Entry, is_synced: bool) -> Result<(), LabError> {
         let written = serde_json::to_string(entry).map_err(io::Error::from).and_then(|mut line| {
             line.push('\n');
             self.file.write_all(line.as_bytes())?;
-            self.file.sync_data()
+            if is_synced { self.file.sync_data() } else { Ok(()) }
         });
         written.map_err(|e| storage(&self.path, "cannot write to the journal", e))
     }
