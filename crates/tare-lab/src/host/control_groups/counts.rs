@@ -56,14 +56,13 @@ impl Hierarchies {
         control_groups::read_refusals(&text, &self.0, &read_path)
     }
 
-    /// Notes the limits of processes, and the packet filters that they pass where `with_filters`: those of one where there are several.
-    pub fn note_outside(&self, processes: &Processes, with_filters: bool, facts: &mut Facts) {
-        let Some(process) = list_folders(processes).next() else { return };
-        if with_filters {
-            note_filters(&process, facts);
-        }
-        control_groups::note_all(&process, &self.0, &read_path, facts);
-        inherited::note_process(&process.to_string_lossy(), &read_path, facts);
+    /// Notes the limits of processes and the packet filters that they pass: those of one where there are several.
+    pub fn note_outside(&self, processes: &Processes) -> Facts {
+        let mut facts = Facts::default();
+        let Some(process) = list_folders(processes).next() else { return facts };
+        note_filters(&process, &mut facts);
+        control_groups::note_all(&process, &self.0, &read_path, &mut facts);
+        inherited::note_process(&process.to_string_lossy(), &read_path, &mut facts);
         let status = read(&process.join("status")).unwrap_or_default();
         let listed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         let allowed = listed.and_then(|list| count_listed(list.trim()));
@@ -72,6 +71,7 @@ impl Hierarchies {
         for (key, count) in [(CPU_ALLOWED, allowed), (CPU_ONLINE, online)] {
             facts.add_fact(key, count.map(|count| count.to_string()).unwrap_or_default());
         }
+        facts
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) use self::counts::{Hierarchies, is_agent};
 pub use self::own::{OwnGroups, PlacedGroup, Purpose};
-pub(crate) use self::usage::Usage;
+pub(crate) use self::usage::{Usage, find_descent};
 use crate::host::mounts;
 use crate::host::processes;
 use crate::host::waiting::until_found;

@@ -151,19 +151,24 @@ impl Usage {
         let listed = of_start.lines().filter_map(|pid| pid.parse().ok());
         let known = self.workers.iter().map(|(pid, started)| (*pid, *started)).chain(self.root);
         let living = known.filter(|(pid, started)| processes::started_ticks(*pid) == Some(*started));
-        let mut open: Vec<u32> = living.map(|(pid, _)| pid).chain(listed).collect();
-        let mut seen = Processes::new();
-        while let Some(pid) = open.pop().filter(|_| seen.len() <= MOST_PROCESSES) {
-            if !seen.contains_key(&pid)
-                && let Some(started) = processes::started_ticks(pid)
-            {
-                seen.insert(pid, started);
-                open.extend(list_children(pid));
-            }
-        }
+        let mut seen = find_descent(living.map(|(pid, _)| pid).chain(listed).collect());
         seen.retain(|pid, _| self.group.as_ref().is_none_or(|group| !group.has_process(*pid)));
         seen.into_iter().map(|(pid, started)| Watched { pid, started, is_agent: is_agent(pid) }).collect()
     }
+}
+
+/// Finds living processes with their descendants, as far as the kernel lists children: of them one more than are watched.
+pub(crate) fn find_descent(mut open: Vec<u32>) -> Processes {
+    let mut seen = Processes::new();
+    while let Some(pid) = open.pop().filter(|_| seen.len() <= MOST_PROCESSES) {
+        if !seen.contains_key(&pid)
+            && let Some(started) = processes::started_ticks(pid)
+        {
+            seen.insert(pid, started);
+            open.extend(list_children(pid));
+        }
+    }
+    seen
 }
 
 /// Reads the processor time of a control group of either version; none where it does not count it.

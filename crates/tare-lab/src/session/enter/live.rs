@@ -79,6 +79,9 @@ pub struct LiveArena<'a> {
     hierarchies: Hierarchies,
     /// Processors that this session may use.
     pub(super) allowed_processors: Vec<usize>,
+    /// The turns of two environments as starts of theirs proved them, until a pair fails.
+    #[cfg(unix)]
+    pub(super) turnings: BTreeMap<[usize; 2], Turning>,
 }
 
 pub(super) struct LiveTarget<'a> {
@@ -90,6 +93,9 @@ pub(super) struct LiveTarget<'a> {
     pub(super) left: Left,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
+    /// The limits of its processes as this machine sees them, and their packet filters: taken once as well.
+    #[cfg(unix)]
+    limits: Option<Facts>,
     /// Its processor time while others were measured.
     #[cfg(unix)]
     idle: Idle,
@@ -102,9 +108,9 @@ pub(super) struct Inside<'a> {
     pub(super) turns: Option<String>,
     #[cfg(unix)]
     usage: Usage,
-    /// Proof of this start's turns.
+    /// Reason why this start cannot take turns.
     #[cfg(unix)]
-    pub(super) proven: Option<Result<Turning, Failure>>,
+    pub(super) unproven: Option<Failure>,
 }
 
 impl<'a> LiveArena<'a> {
@@ -121,6 +127,8 @@ impl<'a> LiveArena<'a> {
             next: None,
             left: Left::new(),
             described: None,
+            #[cfg(unix)]
+            limits: None,
             #[cfg(unix)]
             idle: Idle::default(),
         };
@@ -142,6 +150,8 @@ impl<'a> LiveArena<'a> {
             #[cfg(unix)]
             hierarchies: Hierarchies::find(),
             allowed_processors: list_allowed_processors(),
+            #[cfg(unix)]
+            turnings: BTreeMap::new(),
         }
     }
 
@@ -328,7 +338,10 @@ impl<'a> LiveArena<'a> {
                 #[cfg(unix)]
                 let usage = entered.watch_usage(ready.kernel.is_process, &self.hierarchies);
                 #[cfg(unix)]
-                self.hierarchies.note_outside(&usage.workers, target.described.is_none(), &mut outside);
+                let limits =
+                    target.limits.get_or_insert_with(|| self.hierarchies.note_outside(&usage.workers));
+                #[cfg(unix)]
+                outside.0.extend(limits.0.clone());
                 let peers = find_peer_ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
@@ -349,7 +362,7 @@ impl<'a> LiveArena<'a> {
                     #[cfg(unix)]
                     usage,
                     #[cfg(unix)]
-                    proven: None,
+                    unproven: None,
                 };
                 Ok((started, inside))
             }
@@ -462,7 +475,7 @@ impl Arena for LiveArena<'_> {
     #[cfg(unix)]
     fn run_pair(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
         let case = requests[0].case.clone();
-        let run = self.run_turns(pair, requests);
+        let run = self.run_proven(pair, requests);
         for (index, (_, batches)) in pair.iter().zip(&run) {
             batches.iter().for_each(|batch| self.truths.note_inside(*index, &case, batch));
         }

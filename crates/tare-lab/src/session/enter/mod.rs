@@ -27,7 +27,7 @@ use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
 #[cfg(unix)]
-use crate::host::control_groups::{Hierarchies, Usage, is_agent};
+use crate::host::control_groups::{Hierarchies, Usage, find_descent, is_agent};
 use crate::host::processes::{self, Kept, Signs};
 use crate::owned::{MARK, Owned};
 use crate::ownership::clean::Outcome;
@@ -113,6 +113,12 @@ impl Entered {
         let pid = self.child.id();
         if is_agent(pid) {
             return processes::started_ticks(pid).map(|started| (pid, started)).into_iter().collect();
+        }
+        // Its descendants are a few files to look at, and all processes of the machine are hundreds.
+        let mut agents = find_descent(vec![pid]);
+        agents.retain(|pid, _| is_agent(*pid));
+        if !agents.is_empty() {
+            return agents;
         }
         let mut workers = self.list_processes();
         let agents: BTreeMap<u32, u64> = workers

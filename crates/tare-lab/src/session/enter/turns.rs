@@ -30,7 +30,8 @@ const AFTER_PARTNER: Duration = Duration::from_millis(300);
 type SideOutcome = (Outcome, Vec<Batch>);
 
 impl LiveArena<'_> {
-    /// Proves once a start of the first environment that its trials can take turns with the second one's.
+    /// Proves that trials of two environments can take turns. What a start could do the next ones can, until a pair of them fails: a
+    /// proof takes as long as a short pair. Where there is no proof, each start of the first one is tried once.
     pub(super) fn prove_pair(&mut self, pair: [usize; 2]) -> Result<Turning, Failure> {
         let kernels = pair.map(|target| self.targets[target].resolved.ready.kernel.kind);
         if kernels.contains(&KernelKind::Own) {
@@ -39,8 +40,11 @@ impl LiveArena<'_> {
         if pair.iter().any(|target| self.targets[*target].resolved.ready.turns == Turns::Never) {
             return Err(unproven("turns=no"));
         }
-        if let Some(Inside { proven: Some(proven), .. }) = &self.targets[pair[0]].inside {
-            return proven.clone();
+        if let Some(turning) = self.turnings.get(&sort(pair)) {
+            return Ok(*turning);
+        }
+        if let Some(Inside { unproven: Some(failure), .. }) = &self.targets[pair[0]].inside {
+            return Err(failure.clone());
         }
         let can_be_placed = !kernels.contains(&KernelKind::Supervised);
         let on_one = can_be_placed.then(|| self.allowed_processors.first().copied()).flatten();
@@ -51,8 +55,10 @@ impl LiveArena<'_> {
         if proven.is_err() && on_one.is_some() {
             proven = self.try_turns(pair, None).map(|()| Turning::Anywhere);
         }
-        if let Some(inside) = &mut self.targets[pair[0]].inside {
-            inside.proven = Some(proven.clone());
+        match (&proven, &mut self.targets[pair[0]].inside) {
+            (Ok(turning), _) => drop(self.turnings.insert(sort(pair), *turning)),
+            (Err(failure), Some(inside)) => inside.unproven = Some(failure.clone()),
+            (Err(_), None) => {}
         }
         proven
     }
@@ -93,8 +99,20 @@ impl LiveArena<'_> {
         failures.min_by_key(|failure| failure.kind == FailureKind::Partner).map_or(Ok(()), Err)
     }
 
+    /// Runs a pair of two environments that have proved their turns.
+    pub(super) fn run_proven(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [SideOutcome; 2] {
+        let sides = self.run_turns(pair, requests);
+        // A side that fails by itself says nothing about its turns.
+        let of_turns = [FailureKind::Partner, FailureKind::Deadline, FailureKind::NotSupported];
+        let mut failures = sides.iter().filter_map(|(outcome, _)| outcome.failure.as_ref()).peekable();
+        if failures.peek().is_some() && failures.all(|failure| of_turns.contains(&failure.kind)) {
+            self.turnings.remove(&sort(pair));
+        }
+        sides
+    }
+
     /// Runs both trials of a pair, whose turns this fills in.
-    pub(super) fn run_turns(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [SideOutcome; 2] {
+    fn run_turns(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [SideOutcome; 2] {
         let failed = |failure: Failure| {
             let outcome = Outcome { failure: Some(failure), ..Outcome::default() };
             [(outcome.clone(), Vec::new()), (outcome, Vec::new())]
@@ -138,6 +156,12 @@ fn fill_in(target: &LiveTarget<'_>, request: &mut TrialRequest, file: &TurnFile)
     request.nonce = fresh_nonce()?;
     *request = target.resolved.ready.adapt_request(request.clone());
     Ok(())
+}
+
+/// Puts a pair in the order by which its turns are known: which side comes first is drawn.
+fn sort(mut pair: [usize; 2]) -> [usize; 2] {
+    pair.sort_unstable();
+    pair
 }
 
 fn unproven(reason: &str) -> Failure {
