@@ -1,6 +1,6 @@
 //! Work that lasts: which kinds of it a session has time for beside its cases.
 
-use tare_data::budget::RESERVE;
+use tare_data::budget::whole_s;
 use tare_data::request::Amount;
 use tare_data::session::lasting::LastingWork;
 use tare_data::session::{Role, Sides};
@@ -42,7 +42,7 @@ pub(crate) fn choose_lasting(
     if !is_offered || cases.iter().any(lasts_itself) {
         return Vec::new();
     }
-    let whole_s = budget_s.map_or(f64::INFINITY, |budget_s| budget_s + RESERVE.as_secs_f64());
+    let whole_s = budget_s.map_or(f64::INFINITY, whole_s);
     let work_s = estimate_work_s(1 + subjects);
     let fits = |(at, _): &(usize, LastingWork)| match at {
         0 => whole_s >= SHORTEST_S && work_s <= whole_s * FIRST_SHARE,
@@ -60,6 +60,9 @@ fn lasts_itself(case: &Calibrated) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tare_data::budget::reserve;
     use tare_data::session::Side;
     use tare_data::session::specification::Specification;
 
@@ -71,7 +74,8 @@ mod tests {
             let side = |name: String| Side::new(&name, Specification::from_provider("native"));
             let mut sides = Sides::new(side("native".into()));
             (0..subjects).for_each(|at| sides.add_subject(side(format!("layer{at}"))));
-            choose_lasting(true, &sides, &[], (Some(whole_s - RESERVE.as_secs_f64()), false)).len()
+            let whole = Duration::from_secs_f64(whole_s);
+            choose_lasting(true, &sides, &[], (Some((whole - reserve(whole)).as_secs_f64()), false)).len()
         };
         assert_eq!([29.0, 30.0, 99.0, 134.0, 201.0].map(|whole_s| chosen(1, whole_s)), [0, 1, 1, 2, 3]);
         assert_eq!([30.0, 48.0, 150.0].map(|whole_s| chosen(3, whole_s)), [0, 1, 1]);

@@ -2,12 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use tare_data::budget::RESERVE;
+use tare_data::budget::reserve;
 
 /// Shortest time that is left for measuring.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// Part of a short budget that is kept for its end: its record is short as well.
-const RESERVED_PARTS: u32 = 8;
 /// Longest budget: a clock cannot be asked for any later moment.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
@@ -21,8 +19,7 @@ pub(crate) struct Budget {
 impl Budget {
     /// Starts a budget for the whole session, part of which is kept for its end.
     pub(crate) fn for_session(whole: Duration, began: Instant) -> Budget {
-        let reserve = (whole / RESERVED_PARTS).clamp(SHORTEST, RESERVE);
-        Budget::from_length(whole.saturating_sub(reserve).max(SHORTEST), began)
+        Budget::from_length(whole.saturating_sub(reserve(whole)).max(SHORTEST), began)
     }
 
     /// Starts the budget that a plan holds, in seconds. A record may hold any number, and some of them are not a length of time.
@@ -53,15 +50,15 @@ mod tests {
     #[test]
     fn a_budget_is_a_deadline_with_a_reserve() {
         let began = Instant::now();
-        let minute = Budget::for_session(Duration::from_secs(60), began);
-        assert_eq!((minute.seconds(), minute.until_ns()), (56.0, 56_000_000_000));
-        assert_eq!(minute.until, began + Duration::from_secs(56));
+        let minutes = Budget::for_session(Duration::from_secs(120), began);
+        assert_eq!((minutes.seconds(), minutes.until_ns()), (116.0, 116_000_000_000));
+        assert_eq!(minutes.until, began + Duration::from_secs(116));
         assert_eq!(
-            [2, 12].map(|s| Budget::for_session(Duration::from_secs(s), began).seconds()),
-            [1.0, 10.5]
+            [1, 2, 12, 60].map(|s| Budget::for_session(Duration::from_secs(s), began).seconds()),
+            [1.0, 1.5, 11.4, 57.0]
         );
         assert_eq!(Budget::for_session(Duration::MAX, began).until, began + LONGEST);
-        assert_eq!(Budget::of_plan(Some(56.0), began), Some(minute));
+        assert_eq!(Budget::of_plan(Some(116.0), began), Some(minutes));
         assert_eq!(Budget::of_plan(Some(-1.0), began), None);
         assert_eq!(Budget::of_plan(None, began), None);
     }
