@@ -27,8 +27,10 @@ const PAIR_BATCH_NS: f64 = 60e3;
 const LONG_PAIR_BATCH_NS: f64 = 600e3;
 /// Batches of a pair that count: more say little more of two processes...
 const PAIR_COUNTED: f64 = 24.0;
-/// ...and the time that they may take on both sides together.
-const PAIR_NS: f64 = 40e6;
+/// ...and the time that they may take on both sides together: a cell needs 30 pairs however little its noise is.
+const PAIR_NS: f64 = 20e6;
+/// Time of the passes of a pair, of which a disk makes few.
+const PASSES_NS: f64 = 40e6;
 /// Time of a pair of commands of one's own...
 const PAIR_OF_RUNS_NS: f64 = 160e6;
 /// ...and the longer one in which it may have as many runs as "same" needs in the rounds of its first look.
@@ -200,7 +202,8 @@ fn worthwhile(batch: f64, targets: &[Pace]) -> f64 {
 
 /// Computes the passes of a pair whose sides do a fixed amount of work in each, in turns of a part of it.
 pub(crate) fn compute_passes(one: Pace, other: Pace) -> Amount {
-    let passes = (PAIR_NS / (one.operation_ns + other.operation_ns).max(1.0)).clamp(1.0, 1.0 + PAIR_COUNTED);
+    let passes =
+        (PASSES_NS / (one.operation_ns + other.operation_ns).max(1.0)).clamp(1.0, 1.0 + PAIR_COUNTED);
     Amount::Operations { batch: 1, batches: passes as u32 }
 }
 
@@ -355,7 +358,7 @@ mod tests {
                 .compute_pair_amount(target(1_250.0), target(1_250.0))
         };
         assert_eq!(of(Batching::Short), Amount::Operations { batch: 48, batches: 25 });
-        assert_eq!(of(Batching::Long), Amount::Operations { batch: 480, batches: 25 });
+        assert_eq!(of(Batching::Long), Amount::Operations { batch: 480, batches: 17 });
     }
 
     #[test]
