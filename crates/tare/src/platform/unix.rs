@@ -5,14 +5,16 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use tare_data::facts::keys::{VARIABLES_CONTAINER, VARIABLES_SET};
 
 use rustix::fs::{Access, Mode, OFlags, access, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::process::umask;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::low_level::unregister;
+use signal_hook::{SigId, flag};
 use tare_analysis::here::layers::{Class, Confidence};
 use tare_analysis::here::recognise_layers;
 use tare_data::facts::Facts;
@@ -45,12 +47,14 @@ pub const SYSTEM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// Signals that ask a program to end: Ctrl-C, TERM, and a closed terminal.
 const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// Handlers of the latest call that watches for them.
+static WATCHING: Mutex<Vec<SigId>> = Mutex::new(Vec::new());
 
 /// Has a write beyond the limit on a file's size fail, as on a full disk, instead of ending the program.
 ///
 /// The signal is caught, not ignored: programs that are started would inherit that.
 pub fn survive_size_limit() -> io::Result<()> {
-    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
 /// Finds the name of the file that standard output goes to; none where it is not a regular file.
@@ -68,11 +72,20 @@ pub fn keep_own_rights() {
 
 /// Has the first request to end set `asked`; a later Ctrl-C then ends the program with an exit code. Other signals often come
 /// twice, as when a terminal is closed, and are the same request, until there is nothing to clean up (`ends`).
+///
+/// Handlers of an earlier call go: the session that it was for has ended, and its flags are set, by which a signal would end the
+/// program at once.
 pub fn on_request(asked: &Arc<AtomicBool>, ends: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
+    let mut own = Vec::new();
     for signal in ENDING {
         let at_once = if signal == SIGINT { asked } else { ends };
-        signal_hook::flag::register_conditional_shutdown(signal, exit_code, Arc::clone(at_once))?;
-        signal_hook::flag::register(signal, Arc::clone(asked))?;
+        own.push(flag::register_conditional_shutdown(signal, exit_code, Arc::clone(at_once))?);
+        own.push(flag::register(signal, Arc::clone(asked))?);
+    }
+    let mut watching = WATCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let earlier = std::mem::replace(&mut *watching, own);
+    for handler in earlier {
+        unregister(handler);
     }
     Ok(())
 }

@@ -98,3 +98,22 @@ fn the_first_interrupt_ends_a_session_in_order() {
     assert_eq!(program.list_mounts(), Vec::<String>::new());
     assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn an_interrupt_ends_the_second_session_of_a_command_in_order() {
+    let program = Program::new();
+    let prices = ["--in", "native,container", "--rounds", "100", "--only", "sys.operation?operation=fstat"];
+    let mut command = program.tare_command(&["explain", "--forecast", "--check", "--record", "s.tare"]);
+    let command = command.args(prices).args(["--", "sleep", "0.2"]).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let trials =
+        || tare_record::read_session(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 4);
+    wait_until("the second session has trials", || trials() || child.try_wait().unwrap().is_some());
+    assert!(trials(), "it ended before: {:?}", child.wait_with_output());
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::from_output(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{said:?}");
+    assert_eq!(program.list_processes(), Vec::<String>::new());
+    assert_eq!(program.list_mounts(), Vec::<String>::new());
+    assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
+}
