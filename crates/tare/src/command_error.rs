@@ -44,6 +44,11 @@ impl From<RecordError> for CommandError {
 }
 
 impl CommandError {
+    /// Tells whether the user ended the command.
+    pub fn is_interruption(&self) -> bool {
+        self.exit == Exit::Interrupted
+    }
+
     /// Writes thing, cause and next step to standard error, and returns the exit code.
     pub fn print(&self) -> Exit {
         let mut out = anstream::stderr().lock();

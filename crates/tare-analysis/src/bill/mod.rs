@@ -12,6 +12,7 @@ use tare_data::names::USER;
 use tare_data::session::demand::{Counted, Demand, Work};
 use tare_data::session::{PINNED, Role, Session, Side};
 
+pub use self::prices::list_needed_cases;
 use self::prices::{Price, Prices};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::verdicts::summary::{list_counted_trials, read_series};

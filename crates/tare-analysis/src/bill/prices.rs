@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_data::batch::Batch;
-use tare_data::session::demand::Work;
+use tare_data::session::demand::{Demand, Work};
 use tare_data::session::{PlannedCase, Session, Trial};
 
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -92,6 +92,62 @@ fn terms(work: Work) -> Vec<Term> {
         Work::Waits => vec![term("ipc.context", "time", 0.5), term("ipc.pipe", "time", -1.0)],
         Work::Futexes => vec![single("futex", 1.0)],
         Work::Signals => vec![single("signal", 1.0)],
+    }
+}
+
+/// Share of a demand, by usual prices, whose kinds are priced where there is no time for all.
+const MATTERING: f64 = 0.9;
+
+/// Estimates the price of a unit of work in nanoseconds, natively on a processor of 2020 to 2025: its order of magnitude, by which kinds
+/// are chosen and nothing is charged.
+const fn estimate_ns(work: Work) -> f64 {
+    match work {
+        // It is always priced: a nanosecond of it says nothing of what an environment adds.
+        Work::Computing => 0.0,
+        Work::FurtherFolders | Work::Entries | Work::ReadKib | Work::WrittenKib => 60.0,
+        Work::OtherCalls | Work::CallsInARow | Work::ShortPauses | Work::Futexes => 200.0,
+        Work::Pauses | Work::LongPauses | Work::Reads | Work::Writes | Work::Messages => 400.0,
+        Work::Lookups | Work::Missing | Work::DistinctPaths => 600.0,
+        Work::Protects | Work::Breaks | Work::Faults | Work::FilePages | Work::CopiedPages => 700.0,
+        Work::NewFiles | Work::Opens | Work::Maps | Work::FileMaps | Work::Signals => 1_500.0,
+        Work::Waits => 4_000.0,
+        Work::Creates | Work::Renames | Work::Removes => 10_000.0,
+        Work::Threads | Work::Forks | Work::Spawns | Work::Syncs => 60_000.0,
+        Work::Execs => 300_000.0,
+    }
+}
+
+/// Names, as patterns, the cases with the prices of those kinds of work that make up most of some demands: computing, and of the
+/// others the largest.
+pub fn list_needed_cases<'a>(demands: impl IntoIterator<Item = &'a Demand>) -> Vec<String> {
+    let mut works = BTreeSet::from([Work::Computing]);
+    for demand in demands {
+        let cost = |(work, amount): (&Work, &f64)| (*work, amount * estimate_ns(*work));
+        let mut costs: Vec<(Work, f64)> = demand.amounts.iter().map(cost).collect();
+        costs.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut left = MATTERING * costs.iter().map(|(_, cost)| cost).sum::<f64>();
+        for (work, cost) in costs.into_iter().filter(|(_, cost)| *cost > 0.0) {
+            if left > 0.0 {
+                works.insert(work);
+            }
+            left -= cost;
+        }
+    }
+    let is_faulting = works.iter().any(|work| matches!(work, Work::Execs | Work::Forks));
+    let of_works = works.iter().flat_map(|work| terms(*work)).chain(is_faulting.then_some(FAULT));
+    of_works.map(|term| term.write_pattern()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+impl Term {
+    /// Writes the pattern of the case that it is read from.
+    fn write_pattern(&self) -> String {
+        let probe = self.probe;
+        match self.parameters {
+            [Some(("operation", operation)), _] => format!("{probe}?operation={operation}@*"),
+            [Some((_, what)), Some((key, value))] => format!("{probe}?{key}={value}&what={what}*"),
+            [Some((key, value)), None] => format!("{probe}?*{key}={value}*"),
+            [None, _] => format!("{probe}*"),
+        }
     }
 }
 
@@ -212,4 +268,30 @@ fn sum(terms: &[(f64, &Found)]) -> Price {
     };
     let rounds = terms.iter().map(|(_, (.., rounds))| *rounds).min().unwrap_or(0);
     Price { typical, by_start: starts.into_iter().filter_map(of_start).collect(), rounds }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kinds_that_make_up_most_of_a_demand_are_priced_with_what_their_prices_rest_on() {
+        let mut demand = Demand::default();
+        demand.add(Work::Computing, 1e9);
+        demand.add(Work::Opens, 1_000.0);
+        demand.add(Work::Reads, 5.0);
+        assert_eq!(list_needed_cases([&demand]), ["cpu.primes*", "sys.operation?operation=open@*"]);
+        demand.add(Work::Execs, 100.0);
+        let needed = list_needed_cases([&demand]);
+        let of = |operation: &str| format!("sys.operation?operation={operation}@*");
+        let operations = ["exec", "fstat", "new-page", "spawn"].map(of);
+        assert_eq!(
+            needed,
+            [&["cpu.primes*".to_owned()][..], &operations].concat(),
+            "opens are a small part now"
+        );
+        let mut calls = Demand::default();
+        calls.add(Work::CallsInARow, 1.0);
+        assert!(list_needed_cases([&demand, &calls]).contains(&"sys.early?gap_us=1&what=call*".to_owned()));
+    }
 }

@@ -1,12 +1,14 @@
 //! `tare explain`: explains a command's time, shows prices of environments, and forecasts commands from them.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tare_analysis::{Options, bill};
 use tare_data::foreign::Foreign;
 use tare_data::names::USER;
+use tare_data::session::demand::Counted;
 use tare_data::session::specification::NATIVE;
-use tare_data::session::{Role, Session};
+use tare_data::session::{Ending, Role, Session};
 use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
 use tare_lab::session::trust_environments;
@@ -19,6 +21,13 @@ use crate::exit::Exit;
 use crate::recorded::{self, Obtained};
 use crate::{own_commands, paths, ui};
 
+/// Longest time for the first answer, which is how long the command takes.
+const MOST_FIRST: Duration = Duration::from_secs(10);
+/// Time for a bill in one environment, and for each further one: a dozen prices are calibrated in a third of it.
+const TIME_OF_A_BILL: Duration = Duration::from_secs(44);
+const TIME_OF_ANOTHER: Duration = Duration::from_secs(15);
+/// Environments that are measured where none is named.
+const UNNAMED: usize = 3;
 /// Study that measures the prices.
 const PRICES: &str = "prices";
 
@@ -36,12 +45,26 @@ fn explain(args: &Explain) -> Result<Exit, CommandError> {
         Some(file) if is_study(&file) => (Some(file), None),
         record => (None, record),
     };
-    let request = || {
-        let own = match study {
-            Some(study) => own_commands::of_file(study)?,
-            None => study_of_words(&args.words)?,
+    let commands = || match study {
+        Some(study) => own_commands::of_file(study),
+        None => study_of_words(&args.words),
+    };
+    let mut session = args.session.clone();
+    // A number of rounds, a plan and a document are of one session.
+    if record.is_none() && session.rounds.is_none() && !session.dry_run && !args.json {
+        let began = Instant::now();
+        let budget = session.budget.unwrap_or_else(|| choose_budget(args));
+        let Some(needed) = time_first(args, commands()?, (budget / 4).min(MOST_FIRST))? else {
+            return Ok(Exit::Interrupted);
         };
-        let mut options = args.session.clone();
+        session.budget = Some(budget.saturating_sub(began.elapsed()));
+        if session.only.is_empty() {
+            session.only = needed;
+        }
+    }
+    let request = || {
+        let own = commands()?;
+        let mut options = session.clone();
         if !options.only.is_empty() {
             // Chooses among the prices: the command is what is explained.
             options.only.push(format!("{USER}*"));
@@ -56,6 +79,45 @@ fn explain(args: &Explain) -> Result<Exit, CommandError> {
     };
     require_prices(&obtained.session, &obtained.record)?;
     print_bills(&obtained, None, args.json)
+}
+
+/// Chooses the time of both sessions, by the environments whose prices are measured.
+fn choose_budget(args: &Explain) -> Duration {
+    let named = args.environments.iter().filter(|name| *name != NATIVE).count();
+    let further = if args.environments.is_empty() { UNNAMED } else { named }.saturating_sub(1);
+    TIME_OF_A_BILL + TIME_OF_ANOTHER * u32::try_from(further).unwrap_or(u32::MAX)
+}
+
+/// Times the commands alone for some seconds, and answers with that before anything is priced; the session with the prices times them
+/// again, so that this record is not kept. Returns the prices that the counted demand needs, or nothing if the user ended it.
+fn time_first(
+    args: &Explain,
+    commands: Study,
+    budget: Duration,
+) -> Result<Option<Vec<String>>, CommandError> {
+    let (budget, only) = (Some(budget), Vec::new());
+    let options = SessionOptions { budget, only, record: None, ..args.session.clone() };
+    let request = Request { environments: args.environments.clone(), ..counted(commands, &options)? };
+    // The session refuses whatever cannot be measured with the prices as well, with its reason.
+    let recorded = match recorded::measure_session(request, options.scratch.as_deref()) {
+        Ok(recorded) => recorded,
+        Err(error) if error.is_interruption() => return Err(error),
+        Err(_) => return Ok(Some(Vec::new())),
+    };
+    let session = tare_record::read_session(&recorded.record)?.session;
+    std::fs::remove_file(&recorded.record).map_err(LabError::storage_error("remove", &recorded.record))?;
+    let findings = tare_analysis::compute_findings(&session, &Options::default());
+    let mut cells = findings.rows.iter().flat_map(|row| &row.cells);
+    if cells.any(|cell| cell.comparison().is_some()) {
+        let (width, colour, language) = (ui::measure_width(), ui::has_colour(), ui::find_language());
+        let options = terminal::TerminalOptions { width, colour, language, ..Default::default() };
+        ui::print_text(&terminal::render_terminal(&session, &findings, &options), false)?;
+    }
+    let demands = session.plan.demands.values().filter_map(|counted| match counted {
+        Counted::Demand(demand) => Some(demand),
+        Counted::Failed(_) => None,
+    });
+    Ok((session.ending != Ending::Interrupted).then(|| bill::list_needed_cases(demands)))
 }
 
 fn prices(args: &Explain) -> Result<Exit, CommandError> {
