@@ -81,7 +81,7 @@ impl Asked {
         };
         outputs::check_files(&view, Some(&record))?;
         let announced = match &session {
-            SessionAsked::New(request) if args.full_size => Some(announce(args, request)?),
+            SessionAsked::New(request) if args.full_size || args.like.is_some() => announce(args, request)?,
             SessionAsked::New(_) | SessionAsked::Resumed(_) => None,
         };
         Ok(Asked { session, record, view, announced })
@@ -137,11 +137,15 @@ fn list_articles(args: &Run) -> Vec<String> {
     args.view.published.iter().chain(repeated).cloned().collect()
 }
 
-/// Says what a session in full size needs, and refuses one that has too little.
-fn announce(args: &Run, request: &Request) -> Result<String, LabError> {
+/// Says what a session in full size needs, or what an article's budget leaves out, and refuses one that has too little.
+fn announce(args: &Run, request: &Request) -> Result<Option<String>, LabError> {
     let name = args.like.as_deref().or(args.study.as_deref()).unwrap_or("the study");
-    let scratch = paths::make_setting(args.session.scratch.as_deref())?.scratch;
-    show::full_size::announce_full_size(name, request, &scratch)
+    let setting = paths::make_setting(args.session.scratch.as_deref())?;
+    if args.full_size {
+        return show::full_size::announce_full_size(name, request, &setting.scratch).map(Some);
+    }
+    let notes = show::full_size::announce_short(name, request, &setting)?;
+    Ok((!notes.is_empty()).then(|| notes.join("; ")))
 }
 
 /// Puts the words of `--enter`, or the file of an own launcher, in place of its name.

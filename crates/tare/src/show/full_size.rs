@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use tare_lab::asked::Request;
+use tare_lab::asked::{Request, Until};
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::session::{FullSize, estimate_full_size};
+use tare_lab::session::{FullSize, Setting, dry_run, estimate_full_size};
 use tare_report::number::{format_duration, format_gibibytes};
 use tare_report::published::full_size::Needs;
 
 use crate::ui;
+
+/// Rounds below which there is no interval.
+const FEWEST_ROUNDS: u32 = 6;
 
 /// Describes the time and the room that a session in full size needs. Refuses one that cannot have them: it would end without an
 /// answer hours later.
@@ -25,6 +28,36 @@ pub fn announce_full_size(name: &str, request: &Request, scratch: &Path) -> Resu
         room_bytes: full.room_bytes,
     };
     Ok(needs.describe(ui::find_language()))
+}
+
+/// Says which environments an article's session has no room for. Refuses one whose budget fits no round, by typical times.
+pub fn announce_short(name: &str, request: &Request, setting: &Setting) -> Result<Vec<String>, LabError> {
+    let foresee = |request: &Request| Ok::<_, LabError>(dry_run(request, setting)?.measure);
+    let (Some(Until::Budget(budget)), Some(outlook)) = (request.until, foresee(request)?) else {
+        return Ok(Vec::new());
+    };
+    let is_left_out = |name: &String| outlook.left_out.iter().any(|absent| absent.environment == *name);
+    let environments: Vec<String> =
+        request.environments.iter().filter(|name| !is_left_out(name)).cloned().collect();
+    let seconds_of = |rounds: u32| {
+        let (until, environments) = (Some(Until::Rounds(rounds)), environments.clone());
+        Ok::<_, LabError>(
+            foresee(&Request { until, environments, ..request.clone() })?.and_then(|of| of.seconds),
+        )
+    };
+    match seconds_of(1)?.filter(|one_s| *one_s > budget.as_secs_f64()) {
+        None => Ok(outlook.left_out.into_iter().map(|absent| absent.note).collect()),
+        Some(one_s) => {
+            let what = format!("{name} does not fit into --budget {}", format_duration(budget.as_secs_f64()));
+            let some_s = seconds_of(FEWEST_ROUNDS)?.unwrap_or(one_s);
+            Err(LabError::usage_error(what)
+                .with_cause(format!("to enter, to calibrate and one round take about {}", format_duration(one_s)))
+                .with_hint(format!(
+                    "{} have room for the {FEWEST_ROUNDS} rounds that an answer needs; fewer environments (--in) need less",
+                    format_duration(some_s)
+                )))
+        }
+    }
 }
 
 fn require_time(name: &str, full: &FullSize) -> Result<(), LabError> {

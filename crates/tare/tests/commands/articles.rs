@@ -114,6 +114,21 @@ fn every_article_is_one_command() {
 }
 
 #[test]
+fn a_budget_that_fits_no_round_of_an_article_is_refused_with_what_would_fit() {
+    let program = Program::new();
+    let run = |budget: &str| {
+        let article = ["run", "--like", "ascii-wsl2-unixbench", "--in", "native,wsl1-like", "--dry-run"];
+        program.run_tare(&[&article[..], &["--budget", budget]].concat())
+    };
+    let refused = run("5s");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    for words in ["ascii-wsl2-unixbench does not fit into --budget 5 s", "one round take about", "--in"] {
+        assert!(refused.err.contains(words), "{words}: {refused:?}");
+    }
+    assert_eq!(run("30m").code, Some(0));
+}
+
+#[test]
 fn full_size_says_beforehand_how_long_it_takes_and_refuses_too_little() {
     let program = Program::new();
     let said = program.run_tare(&["run", "--like", "qiita-wsl-rtt", "--full-size", "--dry-run"]);
