@@ -12,9 +12,9 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{paths, ui};
 
-/// Leftovers that are found only while they are removed.
-const NOT_LISTED: &str = "not listed: what no journal names, which tare clean removes as well: folders of killed tare here and \
-                          tare environment prepare, and loop devices of images that are gone\n";
+/// Leftovers that are found only while they are removed: a lock or a device that is let go shows that nothing uses them.
+const NOT_LISTED: &str = "not listed, since only removing them shows that nothing uses them: folders of killed tare here and tare \
+                          environment prepare, and loop devices of images that are gone\n";
 
 /// Lists the things in the journals of dead sessions.
 fn list_only(args: &Clean) -> Result<Exit, CommandError> {
