@@ -293,7 +293,8 @@ pub struct Show {
 /// Check which environments are ready, by entering each once, and this machine's clock, noise and CPU frequency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare check                                enter every environment that is ready, and show what the others lack
+  tare check                                enter every environment that starts at once, and show what others lack
+  tare check --wide                         also show reasons, limits and this machine's details
   tare check --in gvisor,podman             check only these
   tare check --time --in gvisor,wsl2-like   time how long they take to start")]
 pub struct Check {
@@ -316,6 +317,9 @@ pub struct Check {
     /// Try to reach this peer from this machine, as for 'tare run' (repeatable).
     #[arg(long = "peer", value_name = "PEER")]
     pub peers: Vec<String>,
+    /// Show this machine's clock, noise and processor, and for every environment how it was recognised or what it lacks.
+    #[arg(long, conflicts_with_all = ["time", "json"])]
+    pub wide: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

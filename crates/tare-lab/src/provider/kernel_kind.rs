@@ -34,6 +34,11 @@ impl KernelFacts {
         settling: Settling::NONE,
         is_process: false,
     };
+    /// Tells whether it is an ordinary kernel that boots, which takes seconds; that of a runtime is there at once.
+    pub fn is_guest(&self) -> bool {
+        self.kind == KernelKind::Own && self.settling.longest.is_zero()
+    }
+
     /// This machine's kernel, or one that a runtime puts in its place.
     pub(crate) const OF_RUNTIME: KernelFacts = KernelFacts {
         kind: KernelKind::Machine,

@@ -37,6 +37,16 @@ struct Tried {
     name: String,
     specification: String,
     state: Result<Seen, NotReady>,
+    /// True where it is entered only when it is named: a guest that boots, a daemon's, another machine.
+    waits: bool,
+    /// Name in a few words.
+    about: String,
+}
+
+impl Tried {
+    fn is_ready(&self) -> bool {
+        self.state.is_ok()
+    }
 }
 
 /// An environment whose programs are there, and, once it was entered, that was recognised.
@@ -79,18 +89,26 @@ pub fn run_check(args: Check) -> Result<Exit, CommandError> {
         named => named.iter().map(|text| tried(text, text, &programs)).collect::<Result<_, _>>()?,
     };
     let mut found = Findings { environments, peers, machine };
-    if !args.json {
+    let is_overview = args.environments.is_empty() && args.peers.is_empty();
+    if !is_overview {
+        found.environments.iter_mut().for_each(|tried| tried.waits = false);
+    } else if !args.json {
         // Known without a start, and shown before the first.
-        ui::print_text(&describe_machine(&found), false)?;
+        ui::print_text(&describe_found(&found), false)?;
     }
-    let absent: Vec<bool> = found.environments.iter().map(|tried| tried.state.is_err()).collect();
     enter_all(&mut found.environments, &args)?;
-    let entered =
-        || found.environments.iter().zip(&absent).filter(|(_, absent)| !**absent).map(|(tried, _)| tried);
-    match args.json {
-        true => ui::print_text(&document(&found), true)?,
-        false => ui::print_text(&describe_entered(&entered().collect::<Vec<_>>()), false)?,
-    }
+    let text = match (args.json, args.wide, is_overview) {
+        (true, ..) => document(&found),
+        (_, false, true) => describe_overview(&found),
+        (_, false, false) => describe_peers(&found) + &describe_entered(&found) + &describe_lacking(&found),
+        (_, true, _) => {
+            describe_machine(&found)
+                + &describe_peers(&found)
+                + &describe_lacking(&found)
+                + &describe_entered(&found)
+        }
+    };
+    ui::print_text(&text, args.json)?;
     let are_ready =
         args.environments.is_empty() || found.environments.iter().all(|tried| tried.state.is_ok());
     Ok(match are_ready && found.peers.iter().all(|(_, tried)| tried.is_ok()) {
@@ -138,15 +156,23 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         Err(e) => return Err(e),
     };
     let state = ready.map(|about| Seen { about, ..Seen::default() });
-    Ok(Tried { name: name.to_owned(), specification: specification.to_owned(), state })
+    let named = environments::parse_environment(specification).ok();
+    let provider = named.as_ref().map(|named| &named.provider);
+    Ok(Tried {
+        name: name.to_owned(),
+        specification: specification.to_owned(),
+        state,
+        waits: provider.is_none_or(|provider| !provider.descends || provider.kernel.is_guest()),
+        about: provider.map_or_else(String::new, |provider| provider.short_description.clone()),
+    })
 }
 
-/// Enters every environment that seems ready once: one that cannot be entered, or that is not what it is named after, is not.
+/// Enters every environment that seems ready once, unless it waits to be named: one that cannot be entered, or that is not what it is named after, is not.
 fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandError> {
     // A preset's environment may be offered by its own name as well.
     let named: BTreeSet<&str> = environments
         .iter()
-        .filter(|tried| tried.state.is_ok())
+        .filter(|tried| tried.is_ready() && !tried.waits)
         .map(|tried| tried.specification.as_str())
         .collect();
     let named: Vec<String> = named.into_iter().map(str::to_owned).collect();
@@ -165,7 +191,7 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
         // No environment is ready on a machine where no session can begin.
         Err(error) => {
             let not_ready = NotReady { reason: error.to_string(), command: error.hint };
-            let seemed_ready = environments.iter_mut().filter(|tried| tried.state.is_ok());
+            let seemed_ready = environments.iter_mut().filter(|tried| tried.is_ready());
             seemed_ready.for_each(|tried| tried.state = Err(not_ready.clone()));
             return Ok(());
         }
@@ -195,10 +221,10 @@ fn document(found: &Findings) -> String {
     let environments: Vec<_> = found
         .environments
         .iter()
-        .map(|Tried { name, state, .. }| match state {
+        .map(|Tried { name, state, waits, .. }| match state {
             Ok(Seen { about, proof, shares_files, limits }) => json!({
-                "environment": name, "ready": true, "version": about, "proof": proof, "shares_files": shares_files,
-                "limits": limits
+                "environment": name, "ready": true, "entered": !waits, "version": about, "proof": proof,
+                "shares_files": shares_files, "limits": limits
             }),
             Err(n) => {
                 json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
@@ -217,10 +243,9 @@ fn document(found: &Findings) -> String {
     render_pretty_json(&all)
 }
 
-/// Describes this machine, its peers, and the environments that lack something.
+/// Describes this machine.
 fn describe_machine(found: &Findings) -> String {
-    let language = ui::find_language();
-    let mut text = format!("{}\n", language.word("This machine"));
+    let mut text = format!("{}\n", ui::find_language().word("This machine"));
     for family in SHOWN {
         for (key, value) in &found.machine.0 {
             if key.split('.').next() == Some(family) {
@@ -228,9 +253,16 @@ fn describe_machine(found: &Findings) -> String {
             }
         }
     }
+    text + "\n"
+}
+
+/// Describes the peers as this machine reaches them.
+fn describe_peers(found: &Findings) -> String {
+    let language = ui::find_language();
     let [ready, not_ready] = align_words(language);
+    let mut text = String::new();
     if !found.peers.is_empty() {
-        let _ = writeln!(text, "\n{}", language.word("Peers, from this machine"));
+        let _ = writeln!(text, "{}", language.word("Peers, from this machine"));
     }
     for (name, tried) in &found.peers {
         let _ = match tried {
@@ -241,22 +273,85 @@ fn describe_machine(found: &Findings) -> String {
             }
         };
     }
-    let absent: Vec<&Tried> = found.environments.iter().filter(|tried| tried.state.is_err()).collect();
-    if !absent.is_empty() {
-        let _ = writeln!(text, "\n{}", language.word("Environments that lack something here"));
-    }
-    text + &describe_rows(&absent)
+    text
+}
+
+/// Describes the environments that lack something.
+fn describe_lacking(found: &Findings) -> String {
+    let lacking: Vec<&Tried> = found.environments.iter().filter(|tried| !tried.is_ready()).collect();
+    describe_part(ui::find_language().word("Environments that lack something here"), &lacking)
 }
 
 /// Describes environments that were entered, each with the sign by which it was recognised.
-fn describe_entered(entered: &[&Tried]) -> String {
-    match entered {
+fn describe_entered(found: &Findings) -> String {
+    let entered: Vec<&Tried> =
+        found.environments.iter().filter(|tried| tried.is_ready() && !tried.waits).collect();
+    describe_part(ui::find_language().word("Environments, each entered once"), &entered)
+}
+
+fn describe_part(head: &str, rows: &[&Tried]) -> String {
+    match rows {
         [] => String::new(),
-        rows => {
-            let head = ui::find_language().word("Environments, each entered once");
-            format!("\n{head}\n{}", describe_rows(rows))
-        }
+        rows => format!("{head}\n{}", describe_rows(rows)),
     }
+}
+
+/// Names the environments whose programs are here, before any is entered.
+fn describe_found(found: &Findings) -> String {
+    let language = ui::find_language();
+    let names =
+        found.environments.iter().filter(|tried| tried.is_ready()).map(|tried| plain_line(&tried.name));
+    let line = format!(
+        "{} {}. {}",
+        language.word("Found here:"),
+        names.collect::<Vec<_>>().join(", "),
+        language.word("Those that start at once are entered now, each once.")
+    );
+    ui::wrap_text(&line, ui::measure_width()).join("\n") + "\n"
+}
+
+/// Describes what is ready, then what is entered when it is named, then what one line makes ready.
+fn describe_overview(found: &Findings) -> String {
+    let language = ui::find_language();
+    let all = || found.environments.iter();
+    let widest = all().map(|tried| tried.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut add = |head: &str, rows: &[(&str, String)]| {
+        if !rows.is_empty() {
+            let _ = writeln!(text, "\n{head}");
+        }
+        for (name, about) in rows {
+            let _ = writeln!(text, "{}", format!("  {name:widest$}  {}", plain_line(about)).trim_end());
+        }
+    };
+    let about = |tried: &Tried| language.describe(&tried.about).to_owned();
+    let ready = |waits: bool| -> Vec<(&str, String)> {
+        let of = all().filter(|tried| tried.is_ready() && tried.waits == waits);
+        of.map(|tried| (tried.name.as_str(), about(tried))).collect()
+    };
+    add(language.word("Ready"), &ready(false));
+    add(
+        language.word(
+            "Found, and entered only when named, as in tare check --in NAME: guests, daemons, other machines",
+        ),
+        &ready(true),
+    );
+    let lacking = || all().filter_map(|tried| Some((tried.name.as_str(), tried.state.as_ref().err()?)));
+    let one_line = lacking().filter_map(|(name, lacks)| Some((name, lacks.command.clone()?)));
+    add(language.word("Made ready by one line"), &one_line.collect::<Vec<_>>());
+    let others = lacking().filter(|(_, lacks)| lacks.command.is_none()).count();
+    let verdict = found.machine.get("noise.verdict").filter(|verdict| *verdict != "quiet");
+    let noise =
+        verdict.map(|verdict| format!("{} {}", language.word("This machine is"), plain_line(verdict)));
+    let wide = format!(
+        "{others} {}",
+        language.word("more lack something else: tare check --wide tells, and has this machine's details")
+    );
+    text.push('\n');
+    for line in noise.into_iter().chain([wide]) {
+        let _ = writeln!(text, "{}", ui::wrap_text(&format!("{line}."), ui::measure_width()).join("\n"));
+    }
+    text
 }
 
 fn describe_rows(rows: &[&Tried]) -> String {

@@ -141,6 +141,25 @@ fn traced_is_a_gap_where_ptrace_is_refused() {
 }
 
 #[test]
+fn a_check_of_all_begins_with_what_is_ready_and_boots_no_guest() {
+    let program = Program::new();
+    let mut command = program.tare_command(&["check", "--scratch", "."]);
+    // Without programs there is little to enter, and a name for each that lacks one.
+    let said = Said::from_output(command.env("PATH", program.path("")).output().unwrap());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let heads: Vec<&str> =
+        said.out.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).collect();
+    assert!(heads[0].starts_with("Found here: native"), "{heads:?}");
+    let place = |head: &str| heads.iter().position(|line| *line == head);
+    assert!(place("Ready").is_some() && place("Ready") < place("Made ready by one line"), "{heads:?}");
+    assert!(said.out.contains("  native "), "{said:?}");
+    assert!(!said.out.contains("kernel.release") && said.out.contains("tare check --wide"), "{said:?}");
+    assert!(!said.err.contains("qemu") && !said.err.contains("uml"), "{said:?}");
+    let document = program.run_tare(&["check", "--in", "native", "--json"]).parse_json();
+    assert_eq!(document["environments"][0]["entered"], true, "{document}");
+}
+
+#[test]
 fn one_environment_is_checked_by_itself() {
     let program = Program::new();
     let said = program.run_tare(&["check", "--in", "native,container?net=host"]);
