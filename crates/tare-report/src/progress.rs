@@ -98,14 +98,14 @@ pub fn log_line(state: &State) -> String {
     language.join_with_commas(&parts)
 }
 
-/// Formats `round 7 of 60`, or `7 rounds` if the total is not known.
+/// Formats `run 7 of 60`, or `7 rounds` if the total is not known.
 fn rounds(state: &State) -> String {
     let language = state.language;
     match state.rounds_planned {
         Some(planned) => {
-            say!(language, "round {round} of {planned}", round = state.rounds, planned = planned)
+            say!(language, "run {round} of {planned}", round = state.rounds, planned = planned)
         }
-        None => language.counted(state.rounds as usize, "round", "rounds"),
+        None => language.counted(state.rounds as usize, "run", "runs"),
     }
 }
 
@@ -149,7 +149,7 @@ fn trouble(state: &State) -> Option<String> {
         parts.push(language.counted(state.failures as usize, "failure", "failures"));
     }
     if state.repeated > 0 {
-        let rounds = language.counted(state.repeated as usize, "round", "rounds");
+        let rounds = language.counted(state.repeated as usize, "run", "runs");
         parts.push(say!(language, "{rounds} repeated", rounds = rounds));
     }
     (!parts.is_empty()).then(|| language.join_with_commas(&parts))
@@ -193,15 +193,15 @@ mod tests {
     fn the_line_says_less_where_it_is_narrow() {
         assert_eq!(
             terminal_line(&state(), 120),
-            "━━━━╌╌╌╌╌╌╌╌  round 7 of 60  9 of 14 decided  1 min 37 s left  1 round repeated  \
+            "━━━━╌╌╌╌╌╌╌╌  run 7 of 60  9 of 14 decided  1 min 37 s left  1 run repeated  \
              gvisor: TCP round trip"
         );
         assert_eq!(
             terminal_line(&state(), 80),
-            "round 7 of 60  9 of 14 decided  1 min 37 s left  gvisor: TCP round trip"
+            "run 7 of 60  9 of 14 decided  1 min 37 s left  gvisor: TCP round trip"
         );
-        assert_eq!(terminal_line(&state(), 50), "round 7 of 60  9 of 14 decided  1 min 37 s left");
-        assert_eq!(terminal_line(&state(), 40), "round 7 of 60  1 min 37 s left");
+        assert_eq!(terminal_line(&state(), 50), "run 7 of 60  9 of 14 decided  1 min 37 s left");
+        assert_eq!(terminal_line(&state(), 40), "run 7 of 60  1 min 37 s left");
         assert_eq!(terminal_line(&state(), 20), "1 min 37 s left");
     }
 
@@ -209,10 +209,10 @@ mod tests {
     fn the_plain_form_is_a_sentence_for_a_log() {
         assert_eq!(
             log_line(&state()),
-            "41 s elapsed, round 7 of 60, 9 of 14 comparisons decided, about 1 min 37 s left, \
-             1 round repeated, now gvisor: TCP round trip"
+            "41 s elapsed, run 7 of 60, 9 of 14 comparisons decided, about 1 min 37 s left, \
+             1 run repeated, now gvisor: TCP round trip"
         );
-        assert_eq!(log_line(&State::default()), "0 s elapsed, 0 rounds, 0 of 0 comparisons decided");
+        assert_eq!(log_line(&State::default()), "0 s elapsed, 0 runs, 0 of 0 comparisons decided");
     }
 
     #[test]
@@ -222,12 +222,12 @@ mod tests {
         let state = State { open, decided_in_s: Some(40.0), decided: 12, ..state() };
         assert_eq!(
             terminal_line(&state, 100),
-            "round 7 of 60  12 of 14 decided, the rest in about 40 s  1 min 37 s left  gvisor: TCP round trip"
+            "run 7 of 60  12 of 14 decided, the rest in about 40 s  1 min 37 s left  gvisor: TCP round trip"
         );
         assert_eq!(
             log_line(&state),
-            "41 s elapsed, round 7 of 60, 12 of 14 comparisons decided, the rest in about 40 s, \
-             open: gvisor: TCP round trip; container: fork, about 1 min 37 s left, 1 round repeated, \
+            "41 s elapsed, run 7 of 60, 12 of 14 comparisons decided, the rest in about 40 s, \
+             open: gvisor: TCP round trip; container: fork, about 1 min 37 s left, 1 run repeated, \
              now gvisor: TCP round trip"
         );
         let all = State { decided: 14, ..state };
@@ -239,12 +239,12 @@ mod tests {
         let state = State { language: Language::Japanese, ..state() };
         assert_eq!(
             terminal_line(&state, 120),
-            "━━━━╌╌╌╌╌╌╌╌  ラウンド7/60  判定済み9/14  残り1分37秒  再測定1ラウンド  gvisor: TCP往復"
+            "━━━━╌╌╌╌╌╌╌╌  ラウンド7/60  判定済み9/14  残り1分37秒  1回の実行を再測定  gvisor: TCP往復"
         );
         assert_eq!(terminal_line(&state, 44), "ラウンド7/60  判定済み9/14  残り1分37秒");
         assert_eq!(
             log_line(&state),
-            "経過41秒、ラウンド7/60、判定済み9/14、残り約1分37秒、再測定1ラウンド、実行中 gvisor: TCP往復"
+            "経過41秒、ラウンド7/60、判定済み9/14、残り約1分37秒、1回の実行を再測定、実行中 gvisor: TCP往復"
         );
         assert_eq!(calibrating_line(3, 16, Language::Japanese), "キャリブレーション中 3/16");
     }

@@ -176,10 +176,10 @@ fn rounds(findings: &Findings, language: Language) -> String {
     };
     match (counts().min(), counts().max()) {
         (Some(least), Some(most)) if least < most => {
-            say!(language, "{least} to {most} rounds", least = least, most = most)
+            say!(language, "{least} to {most} runs", least = least, most = most)
         }
-        (_, Some(most)) => language.counted(most as usize, "round", "rounds"),
-        _ => language.word("no complete round").into(),
+        (_, Some(most)) => language.counted(most as usize, "run", "runs"),
+        _ => language.word("no complete run").into(),
     }
 }
 
@@ -223,7 +223,7 @@ pub(crate) fn explain_table_signs(session: &Session, rows: &[&Row], language: La
     }
     let mut parts = explain_answers(session, rows, language);
     parts.push(
-        language.word("±, ( ) = 95 % intervals; a factor is that of a typical pair of rounds").to_owned(),
+        language.word("±, ( ) = 95 % intervals; a factor is that of a typical pair of runs").to_owned(),
     );
     parts
 }
@@ -263,7 +263,7 @@ pub(crate) fn list_checks(session: &Session, findings: &Findings, language: Lang
     let is_warned =
         findings.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RoundsRepeated { .. }));
     if certificate.repeated > 0 && !is_warned {
-        let rounds = language.counted(certificate.repeated as usize, "round was", "rounds were");
+        let rounds = language.counted(certificate.repeated as usize, "run was", "runs were");
         checks.push(say!(language, "{rounds} disturbed and repeated.", rounds = rounds));
     }
     checks
@@ -370,7 +370,7 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
         ));
     }
     let unknown =
-        || language.word("Too few rounds to know which differences could have been missed.").to_owned();
+        || language.word("Too few runs to know which differences could have been missed.").to_owned();
     (!findings.subjects.is_empty()).then(unknown)
 }
 
@@ -391,11 +391,11 @@ pub(crate) fn estimate_rounds_to_decide(
     let which = match needed.len() {
         1 if undecided == 1 => language.word("the answer that is a bound or not sure").to_owned(),
         some if some == undecided => {
-            say!(language, "the {some} answers that are bounds or not sure", some = some)
+            say!(language, "the {some} answers that are limits or not sure", some = some)
         }
         some => say!(
             language,
-            "{some} of the {all} answers that are bounds or not sure",
+            "{some} of the {all} answers that are limits or not sure",
             some = some,
             all = undecided
         ),
@@ -404,7 +404,7 @@ pub(crate) fn estimate_rounds_to_decide(
     let longer = if times < 1.95 { format!("{times:.1}") } else { format!("{times:.0}") };
     Some(say!(
         language,
-        "About {rounds} rounds, {longer} times as many, would settle {which}: {option}.",
+        "About {rounds} runs, {longer} times as many, would settle {which}: {option}.",
         rounds = rounds,
         longer = longer,
         which = which,

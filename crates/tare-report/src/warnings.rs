@@ -15,7 +15,7 @@ const MOST_NUMBERED: usize = 5;
 
 /// Describes the doubt in one sentence.
 pub fn describe_warning(warning: &Warning, language: Language) -> String {
-    let rounds = |count: u32| language.counted(count as usize, "round", "rounds");
+    let rounds = |count: u32| language.counted(count as usize, "run", "runs");
     let trials = |count: usize| language.counted(count, "trial", "trials");
     match warning {
         Warning::ControlColoured { coloured, cells } => control(*coloured, *cells, language),
@@ -44,7 +44,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             language,
             "{rounds} share {starts}",
             rounds = rounds(*of),
-            starts = language.counted(*starts as usize, "start", "starts")
+            starts = language.counted(*starts as usize, "launch", "launches")
         ),
         Warning::OwnControlDiffers { ratio } => own_control(*ratio, language),
         Warning::BrokenOff { rounds, planned } => broken_off(*rounds, *planned, language),
@@ -61,7 +61,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             sessions = language.counted(*others as usize, "other session", "other sessions")
         ),
         Warning::SeveralBoots { boots } => {
-            say!(language, "its rounds ran in {boots} boots of the machine", boots = boots)
+            say!(language, "its runs ran in {boots} boots of the machine", boots = boots)
         }
         Warning::RunsEnded { command, end, count, runs } => {
             failed_runs(command, *end, *count, &count_runs(*runs, language), language)
@@ -238,7 +238,7 @@ fn skewed(by_pairs: f64, by_median: f64, language: Language) -> String {
 }
 
 fn broken_off(done: u32, planned: Option<u32>, language: Language) -> String {
-    let rounds = |count: u32| language.counted(count as usize, "round", "rounds");
+    let rounds = |count: u32| language.counted(count as usize, "run", "runs");
     let of = match planned {
         Some(planned) => {
             say!(language, "{rounds} of {planned}", rounds = done, planned = rounds(planned))
@@ -252,7 +252,7 @@ fn repeated_rounds(repeated: u32, kept: u32, language: Language) -> String {
     say!(
         language,
         "{rounds} disturbed and run again ({kept} kept)",
-        rounds = language.counted(repeated as usize, "round was", "rounds were"),
+        rounds = language.counted(repeated as usize, "run was", "runs were"),
         kept = kept
     )
 }
@@ -273,14 +273,14 @@ fn alike(rounds: u32, blocks: u32, state_s: Option<f64>, language: Language) -> 
     match state_s {
         Some(state_s) => say!(
             language,
-            "successive rounds are alike, as in states of about {seconds} s: judged by {blocks} of {rounds} rounds",
+            "successive runs are alike, as in states of about {seconds} s: judged by {blocks} of {rounds} runs",
             seconds = format!("{state_s:.1}"),
             blocks = blocks,
             rounds = rounds
         ),
         None => say!(
             language,
-            "successive rounds are alike: judged by {blocks} of {rounds} rounds",
+            "successive runs are alike: judged by {blocks} of {rounds} runs",
             blocks = blocks,
             rounds = rounds
         ),
@@ -295,7 +295,7 @@ fn fallen_into(groups: &[Group], language: Language) -> String {
     let each: Vec<String> = groups.iter().map(of_group).collect();
     say!(
         language,
-        "rounds fall into {count} groups: {each}",
+        "runs fall into {count} groups: {each}",
         count = groups.len(),
         each = language.join_with_commas(&each)
     )
@@ -330,7 +330,7 @@ fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
 fn stalls(one_in: u32, factor: f64, language: Language) -> String {
     say!(
         language,
-        "typically the same, but one round in {one_in} takes {factor} times as long",
+        "typically the same, but one run in {one_in} takes {factor} times as long",
         one_in = one_in,
         factor = format!("{factor:.1}")
     )
@@ -363,7 +363,7 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
             message!("stop other programs on the machine (tare check names them) and run again")
         }
         Warning::SkewedTail { .. } => message!("the interval shown is that of the median"),
-        Warning::Stalls { .. } => message!("compare the mean costs, and look at the rounds one by one"),
+        Warning::Stalls { .. } => message!("compare the mean costs, and look at the runs one by one"),
         Warning::SlowBatches { .. } => {
             message!("compare the mean costs: what stalls there is rare, and large")
         }
@@ -371,7 +371,7 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
             message!("occasional slow operations raise the mean; a longer --budget narrows its interval")
         }
         Warning::Modal { .. } => {
-            message!("look at the rounds one by one; pinning may separate the groups")
+            message!("look at the runs one by one; pinning may separate the groups")
         }
         Warning::RoundsAlike { .. } => {
             message!("look for occasional changes; a longer --budget has more blocks")
@@ -390,9 +390,9 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => {
             message!("tare report --json names each failure")
         }
-        Warning::SharedStarts { .. } => message!("a longer --budget has room for more starts"),
+        Warning::SharedStarts { .. } => message!("a longer --budget has room for more launches"),
         Warning::OwnControlDiffers { .. } => {
-            message!("its verdict allows for that much; more starts make it smaller")
+            message!("its verdict allows for that much; more launches make it smaller")
         }
         Warning::BrokenOff { .. } => message!("tare run --resume FILE continues it"),
         Warning::EmulatedProcessor => {
@@ -434,12 +434,12 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::SkewedTail { .. } => {
             message!("differences are skewed: their centre and their median disagree")
         }
-        Warning::Stalls { .. } => message!("typically the same, but some rounds take much longer"),
+        Warning::Stalls { .. } => message!("typically the same, but some runs take much longer"),
         Warning::SlowBatches { .. } => message!("typically the same, but some batches are slow"),
         Warning::MeanCost { .. } => message!("typically the same, but the mean cost is not known as well"),
-        Warning::Modal { .. } => message!("rounds fall into separate groups"),
+        Warning::Modal { .. } => message!("runs fall into separate groups"),
         Warning::RoundsAlike { .. } => {
-            message!("successive rounds are alike: blocks of them were judged")
+            message!("successive runs are alike: blocks of them were judged")
         }
         Warning::CanaryOutside { .. } => {
             message!("a fixed piece of arithmetic took a different time than in the baseline")
@@ -447,9 +447,9 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::CarriesOver { .. } => message!("trials change the time of those that follow"),
         Warning::ClockDisagrees { .. } => message!("its clock and the host's disagree"),
         Warning::CoarseClock { .. } => message!("its clock moves in coarse steps"),
-        Warning::RoundsRepeated { .. } => message!("rounds were disturbed and repeated"),
+        Warning::RoundsRepeated { .. } => message!("runs were disturbed and repeated"),
         Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => message!("some trials failed"),
-        Warning::SharedStarts { .. } => message!("rounds share starts of the environment"),
+        Warning::SharedStarts { .. } => message!("runs share launches of the environment"),
         Warning::OwnControlDiffers { .. } => message!("the environment differs from itself"),
         Warning::BrokenOff { .. } => message!("the session ended early"),
         Warning::EmulatedProcessor => message!("the CPU is emulated"),
@@ -516,10 +516,10 @@ mod tests {
     fn one_is_not_several() {
         let words = |warning: Warning| describe_warning(&warning, Language::English);
         let shared = |starts, rounds| words(Warning::SharedStarts { starts, rounds });
-        assert_eq!(shared(1, 18), "18 rounds share 1 start");
-        assert_eq!(shared(3, 18), "18 rounds share 3 starts");
+        assert_eq!(shared(1, 18), "18 runs share 1 launch");
+        assert_eq!(shared(3, 18), "18 runs share 3 launches");
         let repeated = |repeated| words(Warning::RoundsRepeated { repeated, kept: 9 });
-        assert_eq!(repeated(1), "1 round was disturbed and run again (9 kept)");
-        assert_eq!(repeated(2), "2 rounds were disturbed and run again (9 kept)");
+        assert_eq!(repeated(1), "1 run was disturbed and run again (9 kept)");
+        assert_eq!(repeated(2), "2 runs were disturbed and run again (9 kept)");
     }
 }

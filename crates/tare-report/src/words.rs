@@ -83,7 +83,7 @@ impl Said {
         }
     }
 
-    fn share_above(self) -> String {
+    pub(crate) fn share_above(self) -> String {
         let [_, high] = self.interval.ends(f64::from);
         format_share_above(self.most.unwrap_or(high) - 1.0)
     }
@@ -161,18 +161,18 @@ pub(crate) fn format_value(row: &Row, comparison: &Comparison) -> String {
 pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<String> {
     let starts = || {
         let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
-        language.counted(starts, "start", "starts")
+        language.counted(starts, "launch", "launches")
     };
     let reach = explain_reach(comparison.answer(), language);
     let doubt = comparison.answer().why().and_then(|why| match why {
-        Why::Starts => Some(say!(language, "seen in {starts}: another start may differ", starts = starts())),
+        Why::Starts => Some(say!(language, "seen in {starts}: another launch may differ", starts = starts())),
         Why::Cells => Some(language.word("may be chance, as one of many cells").to_owned()),
         Why::Size if comparison.ratio > 1.0 => {
             Some(language.word("it is slower, by an unclear size").to_owned())
         }
         Why::Size => Some(language.word("it is faster, by an unclear size").to_owned()),
         Why::Mean => Some(language.word("typically; the mean cost may differ").to_owned()),
-        Why::Rounds => Some(language.word("too few rounds for this much noise").to_owned()),
+        Why::Rounds => Some(language.word("too few runs for this much noise").to_owned()),
         Why::Seen => {
             let time = language.format_duration(comparison.seen.seconds);
             Some(say!(language, "seen for {time} only: a state of the machine may last longer", time = time))
@@ -405,15 +405,15 @@ pub fn describe_ending(ending: Ending) -> Option<&'static str> {
             Some(message!("The session ended early: what is open needs more time than it had taken."))
         }
         Ending::Interrupted => {
-            Some(message!("The session was stopped early: the report shows the rounds until then."))
+            Some(message!("The session was stopped early: the report shows the runs until then."))
         }
         Ending::BaselineFailed => {
-            Some(message!("The session ended early: the baseline gave no value in ten rounds in a row."))
+            Some(message!("The session ended early: the baseline gave no value in ten runs in a row."))
         }
         Ending::SubjectsFailed => {
             Some(message!("The session ended early: every other environment was given up."))
         }
-        Ending::BrokenOff => Some(message!("The record breaks off: the report shows the rounds until then.")),
+        Ending::BrokenOff => Some(message!("The record breaks off: the report shows the runs until then.")),
     }
 }
 

@@ -36,7 +36,7 @@ fn a_table_names_what_was_excluded_and_short_answers_say_so() {
     assert!(text.contains("! = for short operations: work that lasts takes another time; "), "{text}");
     assert!(text.contains("+ = for short operations: of work that lasts nothing is excluded; "), "{text}");
     assert!(text.contains("1.00 µs same 10x (9.8 to 10x) ~1.03x, not sure (0.88 to 1.22x)"), "{text}");
-    assert!(text.contains("all 6 answers are decided") && text.contains(" 180 rounds "), "{text}");
+    assert!(text.contains("all 6 answers are decided") && text.contains(" 180 runs "), "{text}");
     assert!(
         text.contains(
             "q20 work that lasts takes 5x (4.9 to 5.1x). noisy in short operations, same in 2 of 2."

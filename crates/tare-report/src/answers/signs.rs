@@ -38,7 +38,7 @@ impl Sign {
             Sign::Open => message!("for short operations: of work that lasts nothing is excluded"),
             Sign::Emulated => message!("on an emulated processor: a real one gives another number"),
             Sign::More => message!(
-                "there is more to it (stalls, groups, few starts, a short time, the mean): tare report --wide"
+                "there is more to it (stalls, groups, few launches, a short time, the mean): tare report --wide"
             ),
         }
     }

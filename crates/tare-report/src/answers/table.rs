@@ -71,7 +71,7 @@ pub const fn answer_words(answer: Kind) -> AnswerWords {
         Kind::NotSure => line(
             "?",
             message!("not sure"),
-            message!("the estimate so far; more rounds would decide it"),
+            message!("the estimate so far; more runs would decide it"),
             UNSURE,
         ),
         Kind::None => line("–", message!("not compared"), message!("for the reason given"), ABSENT),

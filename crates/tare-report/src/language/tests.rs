@@ -74,7 +74,12 @@ fn read_described_files() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders = ["published", "studies", "launchers"].map(|name| root.join(name));
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
-    files.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+    let kinds = root.join("crates/tare-lab/src/study/kinds.toml");
+    files
+        .map(|entry| entry.unwrap().path())
+        .chain([kinds])
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect()
 }
 
 #[test]
@@ -134,7 +139,7 @@ fn an_error_of_another_crate_keeps_its_values() {
 #[test]
 fn counts_times_and_lists_are_those_of_the_language() {
     let ja = Language::Japanese;
-    assert_eq!(ja.counted(1, "round", "rounds"), "1ラウンド");
+    assert_eq!(ja.counted(1, "run", "runs"), "1回の実行");
     assert_eq!(ja.format_duration(97.4), "1分37秒");
     assert_eq!(ja.format_duration(7320.0), "2時間2分");
     assert_eq!(ja.format_duration(f64::NAN), "時間不明");

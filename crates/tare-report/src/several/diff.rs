@@ -7,16 +7,18 @@ use tare_analysis::findings::{Answer, Kind, Row};
 use tare_analysis::gate::Outcome;
 
 use crate::answers::table::answer_words;
-use crate::language::Language;
+use crate::language::{Language, message, say};
 use crate::number::{format_percent, format_times};
-use crate::text::{clean_text, count_columns, join_with_and, wrap_text};
+use crate::text::{clean_text, count_columns, wrap_paragraph, wrap_text};
 use crate::words::{self, Said};
 
 /// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-diff";
 const VERSION: u32 = 4;
 /// Said in place of a table.
-const NOTHING_COMPARED: &str = "Nothing could be compared: no environment beside the baseline has a slowdown in the records of both sides.";
+const NOTHING_COMPARED: &str = message!(
+    "Nothing could be compared: no environment beside the baseline has a slowdown in the records of both sides."
+);
 /// Limit on shown facts, unless all are requested; further ones are counted.
 const MOST_FACTS: usize = 16;
 
@@ -32,41 +34,50 @@ pub struct Diff<'a> {
     pub wide: bool,
     /// Columns of the terminal.
     pub width: usize,
+    pub language: Language,
 }
 
-const NOTE: &str = "Slowdowns are compared, each paired within its own session; values of different sessions are not. \
-2x = takes twice as long as before; same = less than the margin apart; in brackets: 95 % confidence intervals.";
+const NOTE: &str = message!(
+    "Slowdowns are compared, each paired within its own session; values of different sessions are not. 2x = takes twice as \
+     long as before; same = less than the margin apart; in brackets: 95 % confidence intervals."
+);
 
 /// Says the answer that a record has of a cell, in a few letters, or with its interval.
-fn slowdown(cost: &Cost, wide: bool) -> String {
+fn slowdown(cost: &Cost, wide: bool, language: Language) -> String {
     let Cost { answer, ratio, interval, .. } = *cost;
     let said = answer.map(|answer| Said { answer, ratio, interval, most: None, margin: f64::NAN });
-    let short = said.map_or_else(|| format_times(ratio, f64::NAN), |said| said.in_short(Language::English));
-    let interval = words::format_range(interval.ends(f64::from), f64::NAN, Language::English);
+    let short = said.map_or_else(|| format_times(ratio, f64::NAN), |said| said.in_short(language));
+    let interval = words::format_range(interval.ends(f64::from), f64::NAN, language);
     if wide { format!("{short} {interval}").trim_end().to_owned() } else { short }
 }
 
-/// Formats label, answer in the old record, answer in the new one, and change.
-fn row_texts(row: &ChangedRow, cell: &ChangedCell, wide: bool) -> [String; 4] {
-    let label = if row.headline {
-        clean_text(&row.label)
-    } else {
-        format!("{}, {}", clean_text(&row.label), clean_text(&row.metric))
+/// Says how a cell has changed: `1.2x (1.1 to 1.3x)`, `same`.
+fn describe_change(answer: Answer, factor: Option<Factor>, language: Language) -> String {
+    let Some(Factor { ratio, interval, .. }) = factor else {
+        return language.word(answer_words(answer.kind()).word).to_owned();
     };
-    let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), |cost| slowdown(cost, wide));
+    let said = Said { answer, ratio, interval, most: None, margin: f64::NAN };
+    format!("{} {}", said.in_words(language), said.interval(language)).trim_end().to_owned()
+}
+
+/// Formats label, answer in the old record, answer in the new one, and change, with the reason why there is none.
+fn row_texts(
+    row: &ChangedRow,
+    cell: &ChangedCell,
+    wide: bool,
+    language: Language,
+) -> ([String; 4], Option<String>) {
+    let title = language.translate_title(&clean_text(&row.label));
+    let label = if row.headline { title } else { format!("{title}, {}", clean_text(&row.metric)) };
+    let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), |cost| slowdown(cost, wide, language));
     match cell {
         ChangedCell::Compared { old, new, answer, factor } => {
-            let change = factor.map_or_else(
-                || answer_words(answer.kind()).word.to_owned(),
-                |Factor { ratio, interval, .. }| {
-                    let said = Said { answer: *answer, ratio, interval, most: None, margin: f64::NAN };
-                    format!("{} {}", said.in_words(Language::English), said.interval(Language::English))
-                },
-            );
-            [label, slowdown(old, wide), slowdown(new, wide), change.trim_end().to_owned()]
+            let [old, new] = [old, new].map(|cost| slowdown(cost, wide, language));
+            ([label, old, new, describe_change(*answer, *factor, language)], None)
         }
         ChangedCell::NotComparable { reason, old, new } => {
-            [label, shown(old), shown(new), format!("not comparable: {}", clean_text(reason))]
+            let none = language.word("not comparable").to_owned();
+            ([label, shown(old), shown(new), none], Some(language.translate_text(&clean_text(reason))))
         }
     }
 }
@@ -78,14 +89,18 @@ impl Diff<'_> {
 
     /// Describes the records, a line each.
     fn heads(&self) -> Vec<String> {
-        let sides = [("old", self.old), ("new", self.new)];
+        let sides = [(message!("old"), self.old), (message!("new"), self.new)];
         let records = sides.into_iter().flat_map(|(which, all)| all.iter().map(move |one| (which, one)));
-        let head = |(which, (record, file)): (&str, &(&Judged, &str))| {
+        let head = |(which, (record, file)): (&'static str, &(&Judged, &str))| {
             let (study, started) = (clean_text(&record.plan.study), clean_text(&record.header.started));
-            format!(
-                "{which}  {}  {study}, started {started}, tare {}",
-                clean_text(file),
-                clean_text(&record.header.tare)
+            say!(
+                self.language,
+                "{which}  {file}  {study}, started {started}, tare {version}",
+                which = self.language.word(which),
+                file = clean_text(file),
+                study = study,
+                started = started,
+                version = clean_text(&record.header.tare)
             )
         };
         records.map(head).collect()
@@ -93,18 +108,25 @@ impl Diff<'_> {
 
     /// Explains the words, and how much sessions differ by chance.
     fn note(&self) -> String {
+        let language = self.language;
         let sessions = match (self.old.len(), self.new.len(), self.spread) {
-            (1, 1, spread) if spread > 0.0 => format!(
-                "With one session a side, sessions are taken to differ by {} by chance, or what --between says; several records \
-                 a side (OLD... --to NEW...) measure it.",
-                format_percent(spread)
+            (1, 1, spread) if spread > 0.0 => say!(
+                language,
+                "With one session a side, sessions are taken to differ by {share} by chance, or what --between says; several \
+                 records a side (OLD... --to NEW...) measure it.",
+                share = format_percent(spread)
             ),
-            (1, 1, _) => "Sessions are taken not to differ by chance, as --between 0 says; several records a side (OLD... --to \
-                          NEW...) measure it."
-                .into(),
-            _ => "Slowdowns of a side are means of its sessions, and intervals are as wide as sessions differ.".into(),
+            (1, 1, _) => language
+                .word(
+                    "Sessions are taken not to differ by chance, as --between 0 says; several records a side (OLD... --to \
+                     NEW...) measure it.",
+                )
+                .to_owned(),
+            _ => language
+                .word("Slowdowns of a side are means of its sessions, and intervals are as wide as sessions differ.")
+                .to_owned(),
         };
-        format!("{NOTE} {sessions}")
+        language.join_sentences(&[language.word(NOTE).to_owned(), sessions])
     }
 
     /// Selects the facts to show, and counts the rest.
@@ -115,22 +137,66 @@ impl Diff<'_> {
     }
 }
 
-fn fact_text(fact: &ChangedFact) -> String {
+fn fact_text(fact: &ChangedFact, language: Language) -> String {
     let of: Vec<String> = fact.of.iter().map(|name| clean_text(name)).collect();
-    let value = |value: &Option<String>| value.as_deref().map_or("(unknown)".into(), clean_text);
+    let value = |value: &Option<String>| {
+        value.as_deref().map_or_else(|| language.word("(unknown)").to_owned(), clean_text)
+    };
     format!(
         "{}: {} -> {} ({})",
         clean_text(&fact.key),
         value(&fact.old),
         value(&fact.new),
-        join_with_and(&of)
+        language.join_with_and(&of)
     )
+}
+
+/// Answers in a sentence whether anything became slower, with the largest slowdown; then those that are faster, open and missing.
+fn sum_up(diff: &Diff) -> Option<String> {
+    let language = diff.language;
+    let rows = || diff.changes.list_headlines().map(|(_, row)| row);
+    let cells = || rows().flat_map(|row| row.cells.iter().enumerate().map(move |(at, cell)| (row, at, cell)));
+    let compared: Vec<_> = cells()
+        .filter_map(|(row, at, cell)| match cell {
+            ChangedCell::Compared { answer, factor, .. } => Some((row, at, *answer, *factor)),
+            ChangedCell::NotComparable { .. } => None,
+        })
+        .collect();
+    let all = compared.len();
+    let of =
+        |wanted: fn(Kind) -> bool| compared.iter().filter(move |(_, _, answer, _)| wanted(answer.kind()));
+    let ratio = |factor: &Option<Factor>| factor.map_or(f64::NAN, |factor| factor.ratio);
+    let slower = of(Kind::is_slower).count();
+    let (faster, open) = (of(|kind| kind == Kind::Faster).count(), of(|kind| kind == Kind::NotSure).count());
+    let worst = of(Kind::is_slower).max_by(|a, b| ratio(&a.3).total_cmp(&ratio(&b.3)));
+    let mut sentences = vec![match worst {
+        Some((row, at, answer, factor)) => say!(
+            language,
+            "{count} of {all} became slower, most {environment} in {label}: {change}.",
+            count = slower,
+            all = all,
+            environment = diff.changes.targets.get(*at).map_or_else(String::new, |of| clean_text(&of.name)),
+            label = language.translate_title(&clean_text(&row.label)),
+            change = describe_change(*answer, *factor, language)
+        ),
+        None => say!(language, "None of {all} is known to have become slower.", all = all),
+    }];
+    sentences.extend((faster > 0).then(|| say!(language, "{count} became faster.", count = faster)));
+    sentences
+        .extend((open > 0).then(|| say!(language, "Not sure in {count} of {all}.", count = open, all = all)));
+    let (every, missing) = (cells().count(), cells().count() - all);
+    sentences.extend(
+        (missing > 0)
+            .then(|| say!(language, "Not compared: {count} of {all}.", count = missing, all = every)),
+    );
+    (all > 0).then(|| language.join_sentences(&sentences))
 }
 
 /// Says of each environment in how many rows it is slower than before, or that nothing could be compared.
 fn summarise(diff: &Diff) -> Vec<String> {
+    let language = diff.language;
     if diff.changes.count_compared() == 0 {
-        return vec![NOTHING_COMPARED.to_owned()];
+        return vec![language.word(NOTHING_COMPARED).to_owned()];
     }
     let names = diff.changes.targets.iter().map(|target| count_columns(&clean_text(&target.name)));
     let widest = names.max().unwrap_or(0);
@@ -143,19 +209,26 @@ fn summarise(diff: &Diff) -> Vec<String> {
             })
         };
         let count = |kind: Kind| kinds().filter(|of| *of == kind).count();
-        let parts = Kind::ALL.map(|kind| (count(kind), answer_words(kind).word));
+        let parts = Kind::ALL.map(|kind| (count(kind), language.word(answer_words(kind).word)));
         let parts = parts.iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = parts.map(|(count, word)| format!("{word} in {count}")).collect();
+        let all = cells().count();
+        let part = |(count, word): &(usize, &str)| {
+            say!(language, "{word} in {count} of {all}", word = word, count = count, all = all)
+        };
+        let parts: Vec<String> = parts.map(part).collect();
         let name = clean_text(&target.name);
         let pad = " ".repeat(widest.saturating_sub(count_columns(&name)));
-        format!("{name}{pad}  {} of {}", parts.join(", "), cells().count())
+        format!("{name}{pad}  {}", parts.join(language.word(", ")))
     };
     diff.changes.targets.iter().enumerate().map(of_target).collect()
 }
 
 /// Renders a table for each environment, then the facts that differ.
 pub fn render_diff_terminal(diff: &Diff) -> String {
-    let mut out = diff.heads().join("\n") + "\n\n" + &summarise(diff).join("\n") + "\n";
+    let language = diff.language;
+    let sum = sum_up(diff).into_iter().flat_map(|sum| wrap_paragraph("", &sum, diff.width));
+    let mut out =
+        sum.chain(diff.heads()).collect::<Vec<_>>().join("\n") + "\n\n" + &summarise(diff).join("\n") + "\n";
     for (at, target) in diff.changes.targets.iter().enumerate() {
         out.push_str(&format!("\n{}\n", clean_text(&target.name)));
         out.push_str(&target_table(diff, at));
@@ -163,34 +236,39 @@ pub fn render_diff_terminal(diff: &Diff) -> String {
     out.push('\n');
     wrap_text(&diff.note(), diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
     let (facts, more) = diff.facts();
-    out.push_str(if facts.is_empty() { "\nNo facts differ.\n" } else { "\nFacts that differ\n" });
+    let head = if facts.is_empty() { message!("No facts differ.") } else { message!("Facts that differ") };
+    out.push_str(&format!("\n{}\n", language.word(head)));
     for known in facts {
-        for (i, line) in wrap_text(&fact_text(known), diff.width.saturating_sub(4)).into_iter().enumerate() {
+        for (i, line) in
+            wrap_text(&fact_text(known, language), diff.width.saturating_sub(4)).into_iter().enumerate()
+        {
             out.push_str(&format!("{}{line}\n", if i == 0 { "  " } else { "    " }));
         }
     }
     if more > 0 {
-        out.push_str(&format!("  and {more} more; --wide shows them\n"));
+        let more = say!(language, "and {more} more; --wide shows them", more = more);
+        out.push_str(&format!("  {more}\n"));
     }
     out
 }
 
 /// Renders the rows of one environment.
 fn target_table(diff: &Diff, at: usize) -> String {
-    let mut rows = vec![["", "old", "new", "times the old"].map(str::to_owned)];
-    rows.extend(diff.rows().map(|row| row_texts(row, &row.cells[at], diff.wide)));
-    let width = |column: usize| rows.iter().map(|row| count_columns(&row[column])).max().unwrap_or(0);
+    let language = diff.language;
+    let heads = ["", language.word("old"), language.word("new"), language.word("times the old")];
+    let mut rows = vec![(heads.map(str::to_owned), None)];
+    rows.extend(diff.rows().map(|row| row_texts(row, &row.cells[at], diff.wide, language)));
+    let width = |column: usize| rows.iter().map(|(row, _)| count_columns(&row[column])).max().unwrap_or(0);
     let widths = [width(0).max(4), width(1), width(2)];
     let mut out = String::new();
-    for row in &rows {
+    for (row, reason) in &rows {
         let mut head = String::from("  ");
         for (text, width) in row.iter().zip(widths) {
             head.push_str(&format!("{text}{}  ", " ".repeat(width.saturating_sub(count_columns(text)))));
         }
         // A reason gets separate lines: it may be long.
-        let (change, reason) = row[3].split_once(": ").map_or((row[3].as_str(), None), |(c, r)| (c, Some(r)));
         let room = diff.width.saturating_sub(count_columns(&head)).max(16);
-        for (i, part) in wrap_text(change, room).into_iter().enumerate() {
+        for (i, part) in wrap_text(&row[3], room).into_iter().enumerate() {
             let head = if i == 0 { head.clone() } else { " ".repeat(count_columns(&head)) };
             out.push_str(format!("{head}{part}").trim_end());
             out.push('\n');
@@ -210,7 +288,9 @@ pub fn render_diff_markdown(diff: &Diff) -> String {
         format!("{}\n\n| environment | probe | old | new | |\n|---|---|---|---|---|\n", heads.join("\n"));
     for (at, target) in diff.changes.targets.iter().enumerate() {
         for row in diff.rows() {
-            let [label, old, new, change] = row_texts(row, &row.cells[at], true).map(|text| literal(&text));
+            let (texts, reason) = row_texts(row, &row.cells[at], true, diff.language);
+            let [label, old, new, change] = texts.map(|text| literal(&text));
+            let change = reason.map_or(change.clone(), |reason| format!("{change}: {}", literal(&reason)));
             let is_changed =
                 |answer: &Answer| matches!(answer.kind(), Kind::Slower | Kind::AtLeast | Kind::Faster);
             let changed =
@@ -224,7 +304,9 @@ pub fn render_diff_markdown(diff: &Diff) -> String {
     let (facts, more) = diff.facts();
     if !facts.is_empty() {
         out.push_str("\nFacts that differ:\n\n");
-        facts.iter().for_each(|known| out.push_str(&format!("- {}\n", literal(&fact_text(known)))));
+        facts
+            .iter()
+            .for_each(|known| out.push_str(&format!("- {}\n", literal(&fact_text(known, diff.language)))));
     }
     if more > 0 {
         out.push_str(&format!("- and {more} more\n"));
@@ -285,7 +367,8 @@ pub(crate) fn record_of<'a>((record, file): (&'a Judged, &'a str)) -> Record<'a>
 pub fn list_met_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
     crate::gate::list_first_cells(outcome, Language::English, |judged| {
         let row = changes.rows.get(judged.row)?;
-        let [label, old, new, change] = row_texts(row, row.cells.get(judged.target)?, false);
+        let ([label, old, new, change], _) =
+            row_texts(row, row.cells.get(judged.target)?, false, Language::English);
         let target = clean_text(&changes.targets.get(judged.target)?.name);
         Some(format!("{target}: {label} {old} -> {new} {change} ({})", judged.condition))
     })
@@ -301,7 +384,7 @@ mod tests {
 
     /// Renders two sessions: gvisor's system calls became slower, and the definition of exec and the kernel
     /// changed.
-    fn shown(show: fn(&Diff) -> String) -> String {
+    fn shown(show: fn(&Diff) -> String, language: Language) -> String {
         let (old, then) = (specimen::make_session(2), specimen::make_findings(2));
         let (mut new, mut now) = (specimen::make_session(2), specimen::make_findings(2));
         now.rows[0].cells[1] = Cell::Compared(Box::new(specimen::make_comparison(173.4, 29.0, 1)));
@@ -318,25 +401,48 @@ mod tests {
             spread: 0.005,
             wide: false,
             width: 100,
+            language,
         };
         show(&diff)
     }
 
     #[test]
     fn records_stand_side_by_side() {
-        insta::assert_snapshot!(shown(render_diff_terminal));
+        insta::assert_snapshot!(shown(render_diff_terminal, Language::English));
+    }
+
+    #[test]
+    fn records_stand_side_by_side_in_japanese() {
+        insta::assert_snapshot!(shown(render_diff_terminal, Language::Japanese));
+    }
+
+    #[test]
+    fn without_a_slowdown_the_first_line_claims_none() {
+        let record = || Judged::new(specimen::make_session(1), specimen::make_findings(1));
+        let (old, new) = (record(), record());
+        let changes = compare_records(&[&old], &[&new], 0.5);
+        let sides = [&old, &new].map(|side| [(side, "a.tare")]);
+        let [old, new] = [&sides[0][..], &sides[1][..]];
+        let (wide, width, language) = (false, 80, Language::English);
+        let text =
+            render_diff_terminal(&Diff { old, new, changes: &changes, spread: 0.5, wide, width, language });
+        assert!(
+            text.starts_with("None of 7 is known to have become slower. Not sure in 7 of 7.\n"),
+            "{text}"
+        );
     }
 
     #[test]
     fn markdown_has_a_row_a_cell() {
-        let text = shown(render_diff_markdown);
+        let text = shown(render_diff_markdown, Language::English);
         assert!(text.contains("| gvisor | system call | 24x (23.9 to 24.4x) | 29x"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + 2 * 7);
     }
 
     #[test]
     fn json_has_every_cell_and_fact() {
-        let read: serde_json::Value = serde_json::from_str(&shown(render_diff_json)).unwrap();
+        let read: serde_json::Value =
+            serde_json::from_str(&shown(render_diff_json, Language::English)).unwrap();
         assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &4.into()));
         let cell = &read["rows"][0]["cells"][1]["compared"];
         assert_eq!(cell["answer"], "slower");

@@ -8,9 +8,9 @@ use tare_data::session::Session;
 use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use super::tables::cells::quiet_style;
 use crate::answers::table::answer_words;
-use crate::language::Language;
+use crate::language::{Language, message, say};
 use crate::notes::Notes;
-use crate::number::{format_count, format_percent};
+use crate::number::format_percent;
 use crate::text::{GLUE, clean_text, count_columns, wrap_paragraph, wrap_text};
 use crate::words::Said;
 use crate::{view, words};
@@ -24,16 +24,17 @@ pub fn render_advice_terminal(
     findings: &Findings,
     advice: &Advice,
     (width, coloured): (usize, bool),
+    language: Language,
 ) -> String {
-    let heading = view::make_heading(session, findings, Language::English);
+    let heading = view::make_heading(session, findings, language);
     // The answer first, then what it rests on.
-    let standings = (0..advice.environments.len()).map(|at| describe_standing(advice, at));
+    let standings = (0..advice.environments.len()).map(|at| describe_standing(advice, at, language));
     let mut out: Vec<String> = standings.flat_map(|standing| wrap_text(&standing, width)).collect();
     out.push(String::new());
     out.extend(heading.iter().flat_map(|line| wrap_text(line, width)));
     let mut notes = Notes::default();
-    let lines: Vec<Vec<GridCell>> = std::iter::once(heads(advice))
-        .chain(advice.kinds.iter().map(|kind| row(advice, kind, &mut notes)))
+    let lines: Vec<Vec<GridCell>> = std::iter::once(heads(advice, language))
+        .chain(advice.kinds.iter().map(|kind| row(advice, kind, &mut notes, language)))
         .collect();
     let widest =
         |at: usize, of: fn(&GridCell) -> usize| lines.iter().map(|line| of(&line[at])).max().unwrap_or(0);
@@ -54,7 +55,7 @@ pub fn render_advice_terminal(
         }
     }
     out.push(String::new());
-    out.extend(wrap_paragraph("", &legend(findings, advice), width));
+    out.extend(wrap_paragraph("", &legend(findings, advice, language), width));
     for (mark, note) in notes.list_notes().0 {
         out.extend(wrap_paragraph(&format!("{mark} "), note, width));
     }
@@ -62,38 +63,43 @@ pub fn render_advice_terminal(
     let names = advice
         .kinds
         .iter()
-        .map(|kind| count_columns(&clean_text(&kind.title)))
+        .map(|kind| count_columns(&title_of(kind, language)))
         .max()
         .unwrap_or(0)
         .min(width / 3);
     for kind in &advice.kinds {
-        let title = clean_text(&kind.title);
+        let title = title_of(kind, language);
         let pad = " ".repeat(names.saturating_sub(count_columns(&title)) + 2);
-        out.extend(wrap_paragraph(&format!("{title}{pad}"), &composition(kind), width));
+        out.extend(wrap_paragraph(&format!("{title}{pad}"), &composition(kind, language), width));
     }
-    for warning in view::list_warnings(findings, true, Language::English) {
+    for warning in view::list_warnings(findings, true, language) {
         out.extend(wrap_paragraph("! ", &warning, width));
     }
-    let banner = view::make_baseline_banner(findings, Language::English);
+    let banner = view::make_baseline_banner(findings, language);
     out.extend(banner.into_iter().flat_map(|banner| wrap_paragraph("! ", &banner, width)));
     out.join("\n") + "\n"
 }
 
-fn heads(advice: &Advice) -> Vec<GridCell> {
+/// Gives the title of a kind of work, in the user's language where it is one of ours.
+fn title_of(kind: &OfKind, language: Language) -> String {
+    clean_text(language.describe(&kind.title))
+}
+
+fn heads(advice: &Advice, language: Language) -> Vec<GridCell> {
     let names = advice.environments.iter().map(|name| clean_text(name));
-    std::iter::once("kind of work".to_owned())
+    std::iter::once(language.word("kind of work").to_owned())
         .chain(names)
         .map(|text| vec![Part::Words(make_span(text, quiet_style()))])
         .collect()
 }
 
-fn row(advice: &Advice, kind: &OfKind, notes: &mut Notes) -> Vec<GridCell> {
-    let title = vec![Part::Words(make_span(clean_text(&kind.title), Style::new()))];
-    let cells = kind.choices.iter().map(|choice| cell(advice, kind, choice, notes));
+fn row(advice: &Advice, kind: &OfKind, notes: &mut Notes, language: Language) -> Vec<GridCell> {
+    let title = vec![Part::Words(make_span(title_of(kind, language), Style::new()))];
+    let cells = kind.choices.iter().map(|choice| cell(advice, kind, choice, notes, language));
     std::iter::once(title).chain(cells).collect()
 }
 
-fn cell(advice: &Advice, kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
+fn cell(advice: &Advice, kind: &OfKind, choice: &Choice, notes: &mut Notes, language: Language) -> GridCell {
     match choice {
         Choice::Compared(Against { answer, ratio, interval }) => {
             let said = Said {
@@ -104,33 +110,28 @@ fn cell(advice: &Advice, kind: &OfKind, choice: &Choice, notes: &mut Notes) -> G
                 margin: 1.0 + advice.margin,
             };
             let style = answer_words(answer.kind()).colour.terminal;
-            let word = make_span(said.in_words(Language::English), style);
-            let interval = said.interval(Language::English).replace(' ', &GLUE.to_string());
+            let word = make_span(said.in_words(language), style);
+            let interval = said.interval(language).replace(' ', &GLUE.to_string());
             vec![Part::Spans(vec![word, make_span(interval, quiet_style())])]
         }
         Choice::NotCompared { part, reason } => {
-            let mark = notes.add_note(&why(&kind.parts[*part], reason));
-            let text = format!("{} {mark}", answer_words(Kind::None).word);
+            let mark = notes.add_note(&why(&kind.parts[*part], reason, language));
+            let text = format!("{} {mark}", language.word(answer_words(Kind::None).word));
             vec![Part::Spans(vec![make_span(text, quiet_style())])]
         }
     }
 }
 
 /// Describes an environment's standing in a sentence: `gvisor is as good as native for number crunching; slower for git.`
-fn describe_standing(advice: &Advice, at: usize) -> String {
+fn describe_standing(advice: &Advice, at: usize, language: Language) -> String {
     let (name, baseline) = (clean_text(&advice.environments[at]), clean_text(&advice.baseline));
     let list = |wanted: &dyn Fn(Option<Answer>) -> bool| {
         let answer = |kind: &OfKind| match &kind.choices[at] {
             Choice::Compared(against) => Some(against.answer),
             Choice::NotCompared { .. } => None,
         };
-        let titles: Vec<String> = advice
-            .kinds
-            .iter()
-            .filter(|kind| wanted(answer(kind)))
-            .map(|kind| clean_text(&kind.title))
-            .collect();
-        titles
+        let wanted = advice.kinds.iter().filter(|kind| wanted(answer(kind)));
+        wanted.map(|kind| title_of(kind, language)).collect::<Vec<String>>()
     };
     let is_slower = |answer: Option<Answer>| answer.is_some_and(|answer| answer.kind().is_slower());
     // Work that takes longer once it lasts is not as good, whatever short operations cost.
@@ -140,65 +141,76 @@ fn describe_standing(advice: &Advice, at: usize) -> String {
     };
     let as_good = list(&is_as_good);
     if as_good.len() == advice.kinds.len() {
-        return format!("{name} is as good as {baseline} for everything here.");
+        return say!(
+            language,
+            "{name} is as good as {baseline} for everything here.",
+            name = name,
+            baseline = baseline
+        );
     }
+    let clause = |clause: String, titles: Vec<String>| (!titles.is_empty()).then_some(clause);
+    let join = |titles: &[String]| language.join_with_commas(titles);
+    let (slower, unsure) = (list(&is_slower), list(&|a| a.is_some() && !is_as_good(a) && !is_slower(a)));
+    let missing = list(&|answer| answer.is_none());
+    let good =
+        say!(language, "as good as {baseline} for {kinds}", baseline = baseline, kinds = join(&as_good));
     let clauses = [
-        (format!("as good as {baseline} for"), as_good),
-        ("slower for".to_owned(), list(&is_slower)),
-        ("not decided for".to_owned(), list(&|a| a.is_some() && !is_as_good(a) && !is_slower(a))),
-        ("not compared for".to_owned(), list(&|answer| answer.is_none())),
+        clause(good, as_good),
+        clause(say!(language, "slower for {kinds}", kinds = join(&slower)), slower),
+        clause(say!(language, "not decided for {kinds}", kinds = join(&unsure)), unsure),
+        clause(say!(language, "not compared for {kinds}", kinds = join(&missing)), missing),
     ];
-    let clauses = clauses.into_iter().filter(|(_, titles)| !titles.is_empty());
-    let clauses: Vec<String> =
-        clauses.map(|(clause, titles)| format!("{clause} {}", titles.join(", "))).collect();
-    format!("{name} is {}.", clauses.join("; "))
+    let clauses = clauses.into_iter().flatten().collect::<Vec<_>>().join(language.word("; "));
+    say!(language, "{name} is {clauses}.", name = name, clauses = clauses)
 }
 
 /// Explains why an environment is not compared.
-fn why(part: &OfPart, reason: &Unjudged) -> String {
-    let what = name_of(part);
-    match reason {
-        Unjudged::NotInSession => format!("{what}: this session did not measure it; tare advise --in does"),
-        Unjudged::Missing(missing) => {
-            format!("{what}: {}", words::explain_missing(missing, Language::English))
+fn why(part: &OfPart, reason: &Unjudged, language: Language) -> String {
+    let why = match reason {
+        Unjudged::NotInSession => {
+            language.word("this session did not measure it; tare advise --in does").to_owned()
         }
-    }
+        Unjudged::Missing(missing) => words::explain_missing(missing, language),
+    };
+    format!("{}: {why}", name_of(part, language))
 }
 
-fn name_of(part: &OfPart) -> String {
-    clean_text(part.label.as_deref().unwrap_or(&part.probe))
+fn name_of(part: &OfPart, language: Language) -> String {
+    language.translate_title(&clean_text(part.label.as_deref().unwrap_or(&part.probe)))
 }
 
 /// Describes the composition of a kind of work, and its source.
-fn composition(kind: &OfKind) -> String {
+fn composition(kind: &OfKind, language: Language) -> String {
     let parts: Vec<String> = match kind.parts.as_slice() {
-        [one] => vec![name_of(one)],
+        [one] => vec![name_of(one, language)],
         several => several
             .iter()
             .map(|part| {
-                format!("{} {}", format_percent(part.share).replace(' ', &GLUE.to_string()), name_of(part))
+                let share = format_percent(part.share).replace(' ', &GLUE.to_string());
+                format!("{share} {}", name_of(part, language))
             })
             .collect(),
     };
-    format!("{}: {}.", parts.join(", "), clean_text(&kind.basis))
+    let basis = clean_text(language.describe(&kind.basis));
+    say!(language, "{parts}: {basis}.", parts = language.join_with_commas(&parts), basis = basis)
 }
 
-fn legend(findings: &Findings, advice: &Advice) -> String {
+fn legend(findings: &Findings, advice: &Advice, language: Language) -> String {
+    const MIXED: &str = message!(
+        "A kind of work is a mix of what was measured, by its share of the time in the baseline; tare advise --print-kinds \
+         prints the shares, to change them."
+    );
     let is_mixed = advice.kinds.iter().any(|kind| kind.parts.len() > 1);
-    let mixed = match is_mixed {
-        true => format!(
-            " A kind of work is a mix of what was measured, by its share of the time in {}; tare advise --print-kinds \
-             prints the shares, to change them.",
-            clean_text(&findings.baseline)
-        ),
-        false => String::new(),
-    };
-    format!(
-        "same = at most {} apart; 2x = takes twice as long as in {}. ( ) = the sum of the intervals of its parts ({} in all).{mixed}",
-        format_percent(advice.margin),
-        clean_text(&findings.baseline),
-        format_count(advice.kinds.len() * advice.environments.len(), "comparison", "comparisons"),
-    )
+    let signs = say!(
+        language,
+        "same = at most {margin} apart; 2x = takes twice as long as in {baseline}. ( ) = the sum of the intervals of its \
+         parts (comparisons in all: {count}).",
+        margin = format_percent(advice.margin),
+        baseline = clean_text(&findings.baseline),
+        count = advice.kinds.len() * advice.environments.len(),
+    );
+    let mixed = is_mixed.then(|| language.word(MIXED).to_owned());
+    language.join_sentences(&std::iter::once(signs).chain(mixed).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -242,18 +254,19 @@ mod tests {
         }
     }
 
-    fn text(width: usize) -> String {
+    fn text(width: usize, language: Language) -> String {
         render_advice_terminal(
             &specimen::make_session(2),
             &specimen::make_findings(2),
             &advice(),
             (width, false),
+            language,
         )
     }
 
     #[test]
     fn every_choice_has_the_word_of_the_table_and_every_environment_a_sentence() {
-        let text = text(100).replace(GLUE, " ");
+        let text = text(100, Language::English).replace(GLUE, " ");
         let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
         assert!(has(&["building of a large project", " same ", "2.4x", "(2.38 to 2.43x)"]), "{text}");
         assert!(has(&["testing of a large project", " same ", "not compared ¹"]), "{text}");
@@ -264,14 +277,24 @@ mod tests {
         let other =
             "gvisor is slower for building of a large project; not compared for testing of a large project.";
         assert!(whole.contains(other), "{text}");
-        assert!(whole.contains("at most 5 % apart") && whole.contains("4 comparisons in all"), "{text}");
+        assert!(whole.contains("at most 5 % apart") && whole.contains("comparisons in all: 4"), "{text}");
     }
 
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        for width in [60, 80, 120] {
-            let text = text(width);
+        for (width, language) in [60, 80, 120]
+            .into_iter()
+            .flat_map(|width| [Language::English, Language::Japanese].map(|language| (width, language)))
+        {
+            let text = text(width, language);
             assert!(text.lines().all(|line| count_columns(line) <= width), "{text}");
         }
+    }
+
+    #[test]
+    fn an_environment_is_advised_in_japanese() {
+        let text = text(80, Language::Japanese);
+        assert!(text.starts_with("containerは、ここにあるどの仕事でもnativeと同等です。"), "{text}");
+        assert!(text.contains("仕事の種類") && text.contains("同等") && text.contains("2.4倍"), "{text}");
     }
 }

@@ -22,6 +22,13 @@ fn make(targets: usize) -> (Session, Findings) {
     (session, findings)
 }
 
+/// Makes all rows of one kind of work: several would be a table of kinds.
+fn make_one_kind(targets: usize) -> (Session, Findings) {
+    let (session, mut findings) = make(targets);
+    findings.rows.iter_mut().for_each(|row| row.probe = "sys.mix".into());
+    (session, findings)
+}
+
 /// Builds the expected text of every headline cell.
 fn expect(findings: &Findings, text: impl Fn(usize, &Cell) -> String) -> Cells {
     let rows = findings.rows.iter().filter(|row| row.headline);
@@ -90,7 +97,7 @@ fn terminal_tables_in_every_form_and_language_have_the_cells() {
     for (targets, language) in
         [2, 6].into_iter().flat_map(|n| [(n, Language::English), (n, Language::Japanese)])
     {
-        let (session, findings) = make(targets);
+        let (session, findings) = make_one_kind(targets);
         let translate = |cells: Cells| -> Cells {
             let key = |((label, name), text): ((String, String), String)| {
                 ((language.translate_title(&label), name), text)
@@ -268,6 +275,55 @@ fn four_environments_and_sixteen_rows_fit_a_terminal() {
         .take_while(|line| !line.is_empty());
     assert_eq!(table.count(), 18, "a caption, a head and a line a row: {text}");
     assert!(text.lines().count() <= 33, "{}: {text}", text.lines().count());
+}
+
+#[test]
+fn the_first_screen_of_four_environments_has_the_answers_and_all_kinds_of_work_in_24_lines() {
+    for (name, language) in [("probe", Language::English), ("測定項目", Language::Japanese)] {
+        let (session, mut findings) = make_large(16, 4);
+        let probes = ["sys.mix", "proc.exec", "file.meta", "net.rr", "mem.map", "cpu.primes"];
+        let rows = findings.rows.iter_mut().zip(probes.into_iter().cycle());
+        rows.for_each(|(row, probe)| row.probe = probe.into());
+        let text = render_terminal(&session, &findings, &TerminalOptions { language, ..Default::default() });
+        assert!(text.starts_with("environm-0"), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with(name)), "{text}");
+        assert!(text.lines().all(|line| count_columns(line) <= 80), "{text}");
+        let last = text.lines().position(|line| line.starts_with(language.word("computing"))).unwrap();
+        let rest = text.lines().skip(last).take_while(|line| !line.is_empty()).count();
+        assert!(last + rest <= 24, "{}: {text}", last + rest);
+    }
+}
+
+#[test]
+fn a_kind_of_work_is_the_same_only_if_every_row_is() {
+    let range = |changes: &[(usize, f64)], open: &[usize], absent: &[usize]| {
+        let (session, mut findings) = make_large(4, 3);
+        for (at, row) in findings.rows.iter_mut().enumerate() {
+            row.probe = if at == 3 { "cpu.primes" } else { "sys.mix" }.into();
+            let ratio = changes.iter().find(|(of, _)| *of == at).map_or(1.0, |(_, ratio)| *ratio);
+            let mut found = specimen::make_comparison(100.0, ratio, 1);
+            if open.contains(&at) {
+                found.verdict = tare_analysis::findings::Verdict::SlowerUnconfirmed;
+            }
+            row.cells[0] = match absent.contains(&at) {
+                true => Cell::Missing(tare_analysis::findings::Missing::NotReached),
+                false => Cell::Compared(Box::new(found)),
+            };
+        }
+        let text =
+            render_terminal(&session, &findings, &TerminalOptions { width: 200, ..Default::default() });
+        let line = text.lines().find(|line| line.starts_with("system calls")).unwrap();
+        line.split("  ").filter(|part| !part.is_empty()).nth(1).unwrap().trim().to_owned()
+    };
+    assert_eq!(range(&[], &[], &[]), "same");
+    assert_eq!(range(&[(1, 1.03)], &[], &[]), "at most 5 %");
+    assert_eq!(range(&[(0, 5.0), (1, 9.0), (2, 7.0)], &[], &[]), "5x to 9x");
+    assert_eq!(range(&[(1, 9.0)], &[], &[]), "up to 9x");
+    assert_eq!(range(&[(0, 0.5), (1, 9.0)], &[], &[]), "0.5x to 9x");
+    assert_eq!(range(&[(0, 5.0), (1, 9.0), (2, 57.0)], &[2], &[]), "up to 9x, 1 of 3 open");
+    assert_eq!(range(&[(2, 57.0)], &[2], &[]), "at most 2 %, 1 of 3 open");
+    assert_eq!(range(&[], &[], &[1]), "at most 2 %, 1 of 3 –");
+    assert_eq!(range(&[(0, 57.0), (1, 57.0), (2, 57.0)], &[0, 1, 2], &[]), "3 of 3 open");
 }
 
 #[test]

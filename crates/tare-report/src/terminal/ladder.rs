@@ -1,7 +1,7 @@
 //! A ladder: for each probe a table in which every line adds a mechanism, judged against the line before.
 
 use anstyle::Style;
-use tare_analysis::findings::{Comparison, Findings, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Row, Why};
 use tare_analysis::orders::OrderEffect;
 use tare_data::session::Session;
 use tare_data::unit::Unit;
@@ -48,8 +48,9 @@ pub fn render_ladder(
         let over = total_width(&widths).saturating_sub(width);
         widths[at] = widths[at].saturating_sub(over).max(widest(at, least_width));
     }
+    let mut out = wrap_paragraph("", &sum_up(&rows, steps, language), width);
     let heading = view::make_heading(session, findings, language);
-    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
+    out.extend(heading.iter().flat_map(|line| wrap_text(line, width)));
     for (row, (label, lines)) in rows.iter().zip(&tables) {
         out.extend([String::new(), label.clone()]);
         out.extend(
@@ -130,7 +131,7 @@ fn summarize_orders(orders: &[OrderEffect], language: Language) -> Option<String
     if others().any(|effect| !effect.interval.is_bounded()) {
         return Some(say!(
             language,
-            "Some mechanisms have too few rounds to say if they add the same in reverse order."
+            "Some mechanisms have too few runs to say if they add the same in reverse order."
         ));
     }
     let widest =
@@ -155,13 +156,8 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
         words_of(&format!("{GLUE}{GLUE}{}", clean_text(&findings.baseline)), Style::new()),
         cell(value(row.baseline.as_ref().map(|level| level.median))),
     ]);
-    let mut below = row.baseline.as_ref().map(|level| level.median);
-    for (at, (step, judged)) in steps.iter().zip(&row.cells).enumerate() {
-        // A step's value is that of the step before times its factor, as what it adds is.
-        let own = match (judged.comparison(), below) {
-            (Some(comparison), Some(below)) => Some(row.metric.direction.scale(below, comparison.ratio)),
-            _ => judged.level().map(|level| level.median),
-        };
+    for (at, ((step, judged), [below, own])) in steps.iter().zip(&row.cells).zip(list_values(row)).enumerate()
+    {
         let mut line = vec![
             words_of(&format!("+{GLUE}{}", language.translate_title(&clean_text(step))), Style::new()),
             cell(value(own)),
@@ -176,9 +172,93 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
             None => line.push(maker.make_cell(row, at).into_iter().take(1).collect()),
         }
         lines.push(line);
-        below = own.or(below);
     }
     lines
+}
+
+/// Lists the value below each step, and its own: that of the step before times its factor, as what it adds is.
+fn list_values(row: &Row) -> Vec<[Option<f64>; 2]> {
+    let mut below = row.baseline.as_ref().map(|level| level.median);
+    let of_step = |judged: &Cell| {
+        let own = match (judged.comparison(), below) {
+            (Some(comparison), Some(below)) => Some(row.metric.direction.scale(below, comparison.ratio)),
+            _ => judged.level().map(|level| level.median),
+        };
+        let before = below;
+        below = own.or(below);
+        [before, own]
+    };
+    row.cells.iter().map(of_step).collect()
+}
+
+/// Answers which mechanism costs: those that are slower than the line before, each by its largest cost, and then the others.
+fn sum_up(rows: &[&Row], steps: &[String], language: Language) -> String {
+    let judged: Vec<&Row> = rows.iter().copied().filter(|row| Row::is_judged(&row.probe)).collect();
+    let mut sentences = Vec::new();
+    let mut others: Vec<&Comparison> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let cells = judged.iter().filter_map(|row| Some((*row, row.cells.get(at)?.comparison()?)));
+        let (slower, rest): (Vec<_>, Vec<_>) =
+            cells.partition(|(_, found)| found.answer().kind().is_slower());
+        others.extend(rest.iter().map(|(_, found)| *found));
+        let all = slower.len() + rest.len();
+        let Some((row, found)) = slower.iter().max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) else {
+            continue;
+        };
+        let amount = list_values(row)[at][0].and_then(|below| adds(below, found, row.metric.unit, language));
+        let amount =
+            amount.map_or_else(String::new, |[amount, _]| format!("{amount}{}", language.word(", ")));
+        let cost = format!("{amount}{}", words::format_answer(found, language));
+        let (step, label) =
+            (language.translate_title(&clean_text(step)), words::translate_row_title(row, language));
+        sentences.push(match slower.len() {
+            1 => say!(language, "{step} costs in {label}: {cost}.", step = step, label = label, cost = cost),
+            count => say!(
+                language,
+                "{step} costs in {count} of {all}, most in {label}: {cost}.",
+                step = step,
+                count = count,
+                all = all,
+                label = label,
+                cost = cost
+            ),
+        });
+    }
+    let all = judged.len() * steps.len();
+    let missing = judged.iter().flat_map(|row| &row.cells).filter(|cell| cell.comparison().is_none()).count();
+    sentences.extend(sum_up_others(&others, others.len() + missing == all, language));
+    sentences.extend(
+        (missing > 0).then(|| say!(language, "Not compared: {count} of {all}.", count = missing, all = all)),
+    );
+    language.join_sentences(&sentences)
+}
+
+/// Sums up the cells that are not slower: those that nothing is sure of, and a bound for all others.
+fn sum_up_others(others: &[&Comparison], are_all: bool, language: Language) -> Vec<String> {
+    let (open, known): (Vec<&Comparison>, Vec<&Comparison>) =
+        others.iter().partition(|found| found.answer().kind() == Kind::NotSure);
+    let of_open = (!open.is_empty()).then(|| match are_all {
+        true => say!(language, "Not sure in {count} of {all}.", count = open.len(), all = others.len()),
+        false => {
+            say!(language, "Not sure in {count} of {all} others.", count = open.len(), all = others.len())
+        }
+    });
+    let of_known = known.iter().max_by(|a, b| a.interval.compare_highs(b.interval)).map(|loosest| {
+        let share = words::Said::of_comparison(loosest).share_above();
+        let is_of_short = known.iter().any(|found| found.answer().is_of_short());
+        let is_typical =
+            known.iter().any(|found| matches!(found.answer().why(), Some(Why::Mean | Why::Typical)));
+        let bound = match (is_of_short, is_typical) {
+            (true, _) => say!(language, "typically at most {share}, short operations", share = share),
+            (false, true) => say!(language, "typically at most {share}", share = share),
+            (false, false) => say!(language, "at most {share}", share = share),
+        };
+        match are_all {
+            true => say!(language, "Nothing adds anything that was seen ({bound}).", bound = bound),
+            false => say!(language, "Nothing else adds anything that was seen ({bound}).", bound = bound),
+        }
+    });
+    of_open.into_iter().chain(of_known).collect()
 }
 
 /// Computes the cost of a step per operation, from the value of the line before and the slowdown with its

@@ -22,7 +22,7 @@ use tare_data::session::Session;
 use self::grid::{SPACING, make_span, paint_span, total_width};
 pub use self::rest::describe_rest;
 use self::tables::columns::{Columns, family_heading};
-use self::tables::{answers, cells, own_commands};
+use self::tables::{answers, cells, kinds, own_commands};
 use crate::answers::signs::{self, Sign};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
@@ -87,6 +87,14 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     for line in sides::describe_commands(session, findings, language) {
         out.paragraph("", &line, prose, Style::new().bold());
     }
+    // Users who repeat an article look for its table first, behind the answer whether it holds.
+    let repeats_article = find_repeated_article(session).is_some();
+    let rows = view::select_rows(findings, options.wide);
+    let by_kind = !options.wide && !repeats_article && findings.commands_in.is_none();
+    let kinds = kinds::group_rows(findings, &rows).filter(|_| by_kind);
+    if kinds.is_some() {
+        out.summary(findings, prose, false);
+    }
     for line in view::make_heading(session, findings, language) {
         out.paragraph("", &line, prose, Style::new());
     }
@@ -96,24 +104,28 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     if let Some(failed) = view::summarise_failed_trials(findings, language) {
         out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
-    // Users who repeat an article look for its table first, behind the answer whether it holds.
-    let repeats_article = find_repeated_article(session).is_some();
     if repeats_article {
         let sums = findings.articles.iter().filter_map(|of| published::sum_up_conclusions(of, language));
         sums.for_each(|sum| out.paragraph("", &sum, prose, Style::new().bold()));
         out.article_tables(findings, width);
     }
-    let rows = view::select_rows(findings, options.wide);
     if rows.is_empty() {
         out.blank();
         out.plain(language.word("Nothing was measured."));
+    } else if let Some(kinds) = &kinds {
+        let legend = out.kinds(session, findings, (&rows[..], &kinds[..]), width);
+        out.blank();
+        out.explanations(&legend, &Notes::default(), prose);
     } else {
         let (notes, legend) = out.tables(session, findings, &rows, width, options.wide);
         out.blank();
         out.explanations(&legend, &notes, prose);
     }
     out.blank();
-    out.answers(session, findings, prose, options.wide);
+    if kinds.is_none() {
+        out.summary(findings, prose, options.wide);
+    }
+    out.doubts(session, findings, prose, options.wide);
     if !repeats_article {
         out.article_tables(findings, width);
     }
@@ -234,6 +246,27 @@ impl Output {
         legend
     }
 
+    /// Adds the table of kinds of work. Returns its legend.
+    fn kinds(
+        &mut self,
+        session: &Session,
+        findings: &Findings,
+        (rows, kinds): (&[&Row], &[kinds::WorkKind]),
+        width: usize,
+    ) -> Vec<String> {
+        let language = self.language;
+        self.blank();
+        self.paragraph("", &answers::make_caption(findings, rows, language), width, Style::new());
+        for lines in kinds::render_kinds(findings, kinds, (width, self.coloured), language) {
+            lines.iter().for_each(|line| self.plain(line));
+            self.blank();
+        }
+        let mut legend = answers::explain_answers(session, rows, answers::Form::Words, language);
+        legend.push(kinds::explain_kinds(language));
+        legend.extend(signs::explain_signs(findings, rows, language, &Sign::ALL));
+        legend
+    }
+
     /// Adds the tables with all that is known of every metric.
     fn columns(&mut self, columns: &Columns, rows: &[&Row], width: usize, wide: bool) {
         for (subjects, widths) in columns.fold_into_tables(width) {
@@ -288,15 +321,20 @@ impl Output {
         }
     }
 
-    /// Adds a line per environment, then the warnings, then the checks of the wide table.
-    fn answers(&mut self, session: &Session, findings: &Findings, width: usize, wide: bool) {
-        let language = self.language;
+    /// Adds a line per environment. Those about commands are above all.
+    fn summary(&mut self, findings: &Findings, width: usize, wide: bool) {
         let lines = match wide {
-            // They stand above the table.
             _ if findings.commands_in.is_some() => Vec::new(),
-            true => summary::summarise_environments(findings, language),
-            false => summary::summarise_briefly(findings, language),
+            true => summary::summarise_environments(findings, self.language),
+            false => summary::summarise_briefly(findings, self.language),
         };
+        let widest = lines.iter().map(|(name, _)| count_columns(name)).max().unwrap_or(0);
+        lines.iter().for_each(|line| self.named(line, widest.min(width / 3), width));
+    }
+
+    /// Adds the warnings, then the checks of the wide table.
+    fn doubts(&mut self, session: &Session, findings: &Findings, width: usize, wide: bool) {
+        let language = self.language;
         let checks = match wide {
             true => view::list_checks(session, findings, language),
             false => {
@@ -309,21 +347,17 @@ impl Output {
                     .collect()
             }
         };
-        let checks = (language.word("Checks").to_owned(), language.join_sentences(&checks));
-        let named = lines.iter().chain(wide.then_some(&checks));
-        let name_width = named.map(|(name, _)| count_columns(name)).max().unwrap_or(0).min(width / 3);
-        for line in &lines {
-            self.named(line, name_width, width);
-        }
+        let checks = language.join_sentences(&checks);
         self.times_of_commands(findings, width);
         self.blank();
         for warning in view::list_warnings(findings, wide, language) {
             self.paragraph("! ", &warning, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
         }
         if wide {
-            self.named(&checks, name_width, width);
-        } else if !checks.1.is_empty() {
-            self.paragraph("", &checks.1, width, Style::new());
+            let name = language.word("Checks").to_owned();
+            self.named(&(name.clone(), checks), count_columns(&name), width);
+        } else if !checks.is_empty() {
+            self.paragraph("", &checks, width, Style::new());
         }
     }
 

@@ -101,15 +101,6 @@ pub(crate) fn widest_word(text: &str) -> usize {
     words(text).map(|(_, word)| count_columns(word)).max().unwrap_or(0)
 }
 
-/// Joins items as `a`, `a and b` or `a, b and c`.
-pub(crate) fn join_with_and(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,6 +39,7 @@ pub fn run_advise(args: &Advise) -> Result<Exit, CommandError> {
                 &findings,
                 &advice,
                 (ui::measure_width(), ui::has_colour()),
+                ui::find_language(),
             ),
         },
         args.json,

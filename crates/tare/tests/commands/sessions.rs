@@ -70,7 +70,7 @@ fn the_page_is_written_again_and_again_while_the_session_runs() {
     let first = next_page("");
     for running in [&first, &next_page(&first)] {
         assert!(running.trim_end().ends_with("</html>") && running.contains(reloads));
-        assert!(running.contains(" elapsed, round ") && running.contains(" left"));
+        assert!(running.contains(" elapsed, run ") && running.contains(" left"));
     }
     kill_process(Pid::from_child(&session), Signal::INT).unwrap();
     assert_eq!(session.wait().unwrap().code(), Some(130));
@@ -134,7 +134,7 @@ fn help_has_examples_and_lists_name_things() {
             .is_some_and(|a| a.len() > 5)
     );
     assert!(program.run_tare(&["show", "quick"]).out.contains("sys.getppid"));
-    assert!(program.run_tare(&["check", "--in", "native"]).out.contains("kernel.release"));
+    assert!(program.run_tare(&["check", "--wide", "--in", "native"]).out.contains("kernel.release"));
 }
 
 #[test]

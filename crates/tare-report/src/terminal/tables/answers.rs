@@ -258,14 +258,14 @@ pub fn make_caption(findings: &Findings, rows: &[&Row], language: Language) -> S
         (_, _, 1) => {
             say!(
                 language,
-                "{decided} of {all} answers are decided, 1 is a bound",
+                "{decided} of {all} answers are decided, 1 is a limit",
                 decided = decided,
                 all = all
             )
         }
         _ => say!(
             language,
-            "{decided} of {all} answers are decided, {bounds} are bounds",
+            "{decided} of {all} answers are decided, {bounds} are limits",
             decided = decided,
             all = all,
             bounds = bounds

@@ -17,7 +17,7 @@ use crate::{view, words};
 
 /// Legend of the table of prices.
 const PRICES_LEGEND: &str = message!(
-    "A price is the median over rounds (the least … the most of single starts). A further folder, a further KiB and a \
+    "A price is the median over runs (the least … the most of single launches). A further folder, a further KiB and a \
      pause are differences of two measured times, and are 0 where noise hides them. Computing is compared with the \
      baseline's."
 );
@@ -92,7 +92,7 @@ fn of_command(
         if bill.rounds < ROUNDS_OF_A_BILL {
             let few = say!(
                 language,
-                "No bill yet: it needs {least} rounds of every price, and has {rounds}; a longer --budget has more.",
+                "No bill yet: it needs {least} runs of every price, and has {rounds}; a longer --budget has more.",
                 least = ROUNDS_OF_A_BILL,
                 rounds = bill.rounds
             );
@@ -448,7 +448,7 @@ pub(crate) fn describe_forecast(bill: &Bill, language: Language) -> String {
             most = number(most),
         ));
         if bill.forecast.starts == 1 {
-            sentences.push(say!(language, "The prices are of a single start."));
+            sentences.push(say!(language, "The prices are of a single launch."));
         }
     }
     if !bill.unpriced.is_empty() {

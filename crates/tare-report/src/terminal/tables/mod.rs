@@ -4,5 +4,6 @@ pub(super) mod answers;
 pub mod bill;
 pub(super) mod cells;
 pub(super) mod columns;
+pub(super) mod kinds;
 pub(super) mod own_commands;
 pub(crate) mod shown;

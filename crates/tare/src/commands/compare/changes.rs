@@ -2,6 +2,7 @@
 
 use tare_analysis::change::{self, Judged};
 use tare_lab::asked::conditions::matches_nothing;
+use tare_report::language::Language;
 use tare_report::several::diff::{self, Diff as View};
 
 use super::records::{Read, judge_records};
@@ -33,6 +34,7 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
         spread: args.between,
         wide: args.wide,
         width: ui::measure_width(),
+        language: if args.markdown || args.paste { Language::English } else { ui::find_language() },
     };
     ui::print_text(
         &match (args.json, args.markdown) {

@@ -96,7 +96,7 @@ fn the_first_sentence_has_the_difference_and_its_largest_parts_unless_rounds_are
     assert!(first.starts_with("gvisor adds 2.00 ms to make (1.00 ms to 3.00 ms): files opened"), "{text}");
     assert!(first.contains(" 75 %") && first.contains(" 15 %") && !first.contains(" 1 %"), "{text}");
     let few = render(Bill { rounds: 5, ..bill });
-    assert!(few.contains("No bill yet: it needs 6 rounds of every price, and has 5"), "{few}");
+    assert!(few.contains("No bill yet: it needs 6 runs of every price, and has 5"), "{few}");
     assert!(!few.contains("75 %") && few.starts_with("make: 1.00 ms in "), "{few}");
 }
 

@@ -1,0 +1,153 @@
+//! The table of kinds of work: in a cell the range of the answers of its rows, for a first look at several environments.
+
+use std::ops::Range;
+
+use anstyle::Style;
+use tare_analysis::findings::{Cell, Comparison, Family, Findings, Kind, Row};
+
+use super::cells::quiet_style;
+use crate::answers::signs::{Sign, list_signs};
+use crate::answers::table::answer_words;
+use crate::language::{Language, message, say};
+use crate::terminal::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
+use crate::text::{GLUE, clean_text};
+use crate::words::{NOT_COMPARED, Said};
+
+/// Environments from which on kinds of work come first: the rows of fewer are taken in at a glance.
+const FEWEST_ENVIRONMENTS: usize = 3;
+
+/// Rows of one kind of work, with its name.
+pub type WorkKind<'a> = (&'static str, Vec<&'a Row>);
+
+/// Returns the name of the kind of work that a probe is about.
+fn name_kind(probe: &str) -> &'static str {
+    match Family::from_probe(probe) {
+        Family::SystemCall | Family::Ipc | Family::Time => message!("system calls"),
+        Family::Process | Family::Start => message!("programs"),
+        Family::File => message!("files"),
+        Family::Network => message!("network"),
+        Family::Memory => message!("memory"),
+        Family::Cpu => message!("computing"),
+        Family::Other => message!("other"),
+    }
+}
+
+/// Groups rows by kinds of work; none where there are few environments, or nothing that kinds would shorten.
+pub fn group_rows<'a>(findings: &Findings, rows: &[&'a Row]) -> Option<Vec<WorkKind<'a>>> {
+    let mut kinds: Vec<WorkKind> = Vec::new();
+    for row in rows.iter().copied() {
+        let name = name_kind(&row.probe);
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rows)) => rows.push(row),
+            None => kinds.push((name, vec![row])),
+        }
+    }
+    let is_shorter = kinds.len() > 1 && kinds.len() < rows.len();
+    (is_shorter && findings.subjects.len() >= FEWEST_ENVIRONMENTS).then_some(kinds)
+}
+
+/// Renders the table, or several below each other, each a list of lines.
+pub fn render_kinds(
+    findings: &Findings,
+    kinds: &[WorkKind],
+    (width, coloured): (usize, bool),
+    language: Language,
+) -> Vec<Vec<String>> {
+    let words = |text: &str, style| -> GridCell { vec![Part::Words(make_span(text, style))] };
+    let names = kinds.iter().map(|(name, _)| words(language.word(name), Style::new()));
+    let heading = words(language.word("kind of work"), Style::new().bold());
+    let labels: Vec<GridCell> = std::iter::once(heading).chain(names).collect();
+    let column = |(at, name): (usize, &String)| {
+        let cells = kinds.iter().map(|(_, rows)| summarise_cells(findings, rows, at, language));
+        let heading = words(&clean_text(name), Style::new().bold());
+        std::iter::once(heading).chain(cells.map(|(text, style)| words(&text, style))).collect()
+    };
+    let subjects: Vec<Vec<GridCell>> = findings.subjects.iter().enumerate().map(column).collect();
+    let all = subjects.len();
+    let widths = |range: Range<usize>, of: fn(&GridCell) -> usize| -> Vec<usize> {
+        let columns = std::iter::once(&labels).chain(&subjects[range]);
+        columns.map(|cells| cells.iter().map(of).max().unwrap_or(0)).collect()
+    };
+    let split = |tables: usize| {
+        let each = all.div_ceil(tables).max(1);
+        (0..all).step_by(each).map(move |from| from..(from + each).min(all)).collect::<Vec<_>>()
+    };
+    let fits = |range: &Range<usize>| total_width(&widths(range.clone(), least_width)) <= width;
+    let tables = (1..=all).map(split).find(|ranges| ranges.iter().all(fits)).unwrap_or_else(|| split(all));
+    let render = |range: Range<usize>| -> Vec<String> {
+        let least = widths(range.clone(), least_width);
+        let mut widths = widths(range.clone(), natural_width);
+        // The widest column gives way first.
+        while total_width(&widths) > width {
+            let wider = (0..widths.len()).filter(|at| widths[*at] > least[*at]);
+            let Some(at) = wider.max_by_key(|at| widths[*at]) else { break };
+            widths[at] -= 1;
+        }
+        let line = |at: usize| {
+            let cells = std::iter::once(&labels).chain(&subjects[range.clone()]);
+            render_row(&cells.map(|column| column[at].clone()).collect::<Vec<_>>(), &widths, coloured)
+        };
+        (0..labels.len()).flat_map(line).collect()
+    };
+    tables.into_iter().map(render).collect()
+}
+
+/// Explains a cell.
+pub fn explain_kinds(language: Language) -> String {
+    language
+        .word("a cell is the range of all rows of its kind, which tare report --wide shows; open = not sure; – = not compared")
+        .to_owned()
+}
+
+/// Says the range of the answers of rows in an environment, and in how many there is none: `same`, `5x to 9x`, `up to 118x, 2 of 5
+/// open`.
+fn summarise_cells(findings: &Findings, rows: &[&Row], target: usize, language: Language) -> (String, Style) {
+    let compared: Vec<&Comparison> =
+        rows.iter().filter_map(|row| row.cells.get(target).and_then(Cell::comparison)).collect();
+    let (open, known): (Vec<&Comparison>, Vec<&Comparison>) =
+        compared.iter().partition(|found| found.answer().kind() == Kind::NotSure);
+    let missing = rows.len() - compared.len();
+    if compared.is_empty() {
+        return (NOT_COMPARED.to_owned(), quiet_style());
+    }
+    let signs = compared.iter().flat_map(|found| list_signs(findings, target, found)).collect::<Vec<_>>();
+    let signs = Sign::ALL.into_iter().filter(|sign| signs.contains(sign)).map(Sign::character);
+    let range = say_range(&known, open.len() + missing == 0, language);
+    let whole = range.map(|range| range + &signs.collect::<String>());
+    let count = |count: usize| {
+        say!(language, "{count} of {all}", count = count, all = rows.len()).replace(' ', &GLUE.to_string())
+    };
+    let of_open = (!open.is_empty()).then(|| say!(language, "{count} open", count = count(open.len())));
+    let of_missing = (missing > 0).then(|| format!("{} {NOT_COMPARED}", count(missing)));
+    let parts: Vec<String> = whole.into_iter().chain(of_open).chain(of_missing).collect();
+    let worst = known.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio)).or(open.first());
+    let style = worst.map_or_else(quiet_style, |found| answer_words(found.answer().kind()).colour.terminal);
+    (language.join_with_commas(&parts), style)
+}
+
+/// Says from where to where answers reach that are known; none where there are none. Only `are_all` of a kind may be the same.
+fn say_range(known: &[&Comparison], are_all: bool, language: Language) -> Option<String> {
+    let is = |wanted: fn(Kind) -> bool| known.iter().copied().filter(move |of| wanted(of.answer().kind()));
+    let say = |found: &Comparison| Said::of_comparison(found).without_reach(language);
+    let by_ratio = |a: &&Comparison, b: &&Comparison| a.ratio.total_cmp(&b.ratio);
+    let (least, most) = (is(Kind::is_slower).min_by(by_ratio), is(Kind::is_slower).max_by(by_ratio));
+    let fastest = is(|kind| kind == Kind::Faster).min_by(by_ratio).map(say);
+    let all_slower = is(Kind::is_slower).count() == known.len() && are_all;
+    let loosest = || {
+        let bounded = is(|kind| kind != Kind::Faster).max_by(|a, b| a.interval.compare_highs(b.interval))?;
+        let share = Said::of_comparison(bounded).share_above();
+        Some(match are_all && is(|kind| kind == Kind::Same).count() == known.len() {
+            true => language.word("same").to_owned(),
+            false => say!(language, "at most {share}", share = share),
+        })
+    };
+    let high = most.map(say).or_else(loosest);
+    match (fastest.or_else(|| least.filter(|_| all_slower).map(say)), high) {
+        (Some(low), Some(high)) if low != high => {
+            Some(say!(language, "{low} to {high}", low = low, high = high))
+        }
+        (Some(low), _) => Some(low),
+        (None, Some(high)) if most.is_some() => Some(say!(language, "up to {high}", high = high)),
+        (None, high) => high,
+    }
+}
