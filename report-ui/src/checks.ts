@@ -1,8 +1,8 @@
-// A strip of checks on the session's reliability; each opens its details.
+// The checks on the session's reliability in a line, which opens a strip of them; each opens its details.
 import type { Cell, Interference, Page, Row, Warning } from "./data";
 import { uniqueLabels } from "./data";
 import { h } from "./dom";
-import { counted, joined, range, say } from "./language";
+import { counted, joined, listed, range, say } from "./language";
 import { figure, interval, percent, ratio } from "./number";
 import { headline, needed, rounds } from "./words";
 
@@ -24,7 +24,9 @@ export function checks(page: Page): HTMLElement {
       button.setAttribute("aria-expanded", String(open));
     });
   };
-  return h("section", { class: "checks", "aria-label": say("Checks") }, h("div", { class: "strip" }, buttons), panels);
+  const doubtful = all.filter((check) => check.doubtful).map((check) => check.name);
+  const sum = doubtful.length === 0 ? say("Checks: all passed") : say("Checks: look at {names}", { names: listed(doubtful) });
+  return h("section", { "aria-label": say("Checks") }, h("details", { class: "checks" }, h("summary", {}, sum), h("div", { class: "strip" }, buttons), panels));
 }
 
 /** Builds the check of the control, the baseline measured twice. */

@@ -55,7 +55,7 @@ function measuredRounds(report: Report): string {
   const counts = report.rows.flatMap((row) => [row.baseline, ...row.cells.map(levelOf)]).map((level) => level?.rounds ?? 0).filter((count) => count > 0);
   const [least, most] = [Math.min(...counts), Math.max(0, ...counts)];
   if (most === 0) return "";
-  return least < most ? say("{least} to {most} rounds", { least, most }) : rounds(most);
+  return least < most ? say("{least} to {most} runs", { least, most }) : rounds(most);
 }
 
 /** Lists processor, kernel and file system of the baseline, as far as they are known. */
@@ -117,8 +117,10 @@ export function alarms({ report, running }: Page): HTMLElement | null {
     alarms.push(h("p", { class: "alarm" }, h("strong", {}, say("Emulated processor: {names}. ", { names: listed(emulated) })), say("A real one gives other numbers than those marked ^: use a machine with KVM.")));
   }
   if (session.ending !== "complete" && running === null) {
-    const how = session.ending === "interrupted" ? say("The session was stopped early. ") : say("The record ends early. ");
-    alarms.push(h("p", { class: "alarm" }, h("strong", {}, how), say("The report shows the rounds that were measured.")));
+    const how = session.ending === "interrupted" ? say("The session was stopped early. ")
+      : session.ending === "broken_off" ? say("The record ends early. ") : say("The session ended early. ");
+    const why = session.ending === "early" ? say("What is open needs more time than it had taken.") : say("The report shows the runs that were measured.");
+    alarms.push(h("p", { class: "alarm" }, h("strong", {}, how), why));
   }
   return alarms.length === 0 ? null : h("div", { role: "alert" }, alarms);
 }

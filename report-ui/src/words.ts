@@ -70,8 +70,8 @@ export const meaningAt = (name: Answer, margin: string): string => answerWords(n
 export function needed({ needed }: Comparison): string {
   if (needed === null) return "";
   if (needed.kind === "less_noise" || needed.count === null) return say("a quieter machine");
-  const count = needed.kind === "rounds" ? rounds(needed.count) : counted(needed.count, "start", "starts");
+  const count = needed.kind === "rounds" ? rounds(needed.count) : counted(needed.count, "launch", "launches");
   return say("about {count}", { count });
 }
 
-export const rounds = (count: number): string => counted(count, "round", "rounds");
+export const rounds = (count: number): string => counted(count, "run", "runs");

@@ -30,6 +30,7 @@ pageTest("headings, verdicts and sentences are Japanese", async () => {
 
 pageTest("an open cell and an open check are Japanese", async () => {
   const { tab, close } = await open(PAGE);
+  await tab.locator(".checks summary").click();
   await tab.locator("button.check").first().click();
   assert.match(await tab.locator("#check-0").textContent(), /誤検出です。/);
   await tab.locator("button.cell").nth(1).click();

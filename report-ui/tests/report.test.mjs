@@ -230,7 +230,7 @@ pageTest("a mark shows its values on hover and on focus, and opens its cell", as
   await drawAll(tab);
   const of = (words) => tab.locator(`#overview svg .readable[aria-label^="${words}"]`);
   await of("system call, gvisor").hover();
-  assert.equal(await tab.locator(".tip").textContent(), "system call, gvisor: 24x (23.9 to 24.4x); 4.18 µs against 173 ns, 18 rounds");
+  assert.equal(await tab.locator(".tip").textContent(), "system call, gvisor: 24x (23.9 to 24.4x); 4.18 µs against 173 ns, 18 runs");
   await of("pipe, 512 B, gvisor").focus();
   await tab.keyboard.press("ArrowRight");
   assert.match(await tab.locator(".tip").textContent(), /^pipe, 512 B, wsl2-like: 1\.42x \(1\.41 to 1\.44x\)/);
@@ -255,9 +255,18 @@ pageTest("a finger sees the values at its first tap, and opens the cell at its s
   await close();
 });
 
+pageTest("a session that ended early by itself is not called a record that breaks off", async () => {
+  for (const [ending, words] of [["early", "The session ended early. What is open needs more time than it had taken."], ["broken_off", "The record ends early. The report shows the runs"]]) {
+    const { tab, close } = await open(altered("rich.html", `${ending}.html`, (packed) => packedAnew(packed, ({ report }) => { report.session.ending = ending; })));
+    const alarms = (await tab.locator(".alarm").allTextContents()).join(" ");
+    assert.ok(alarms.includes(words), alarms);
+    await close();
+  }
+});
+
 pageTest("the top says how many rounds the cases have, where some have fewer than others", async () => {
   const name = altered("rich.html", "rounds.html", (packed) => packedAnew(packed, ({ report }) => { report.rows[0].baseline.rounds = 12; }));
-  for (const [page, words] of [["rich.html", " 18 rounds ·"], [name, " 12 to 18 rounds ·"]]) {
+  for (const [page, words] of [["rich.html", " 18 runs ·"], [name, " 12 to 18 runs ·"]]) {
     const { tab, close } = await open(page);
     const machine = await tab.locator(".machine").textContent();
     assert.ok(machine.includes(words), machine);
@@ -277,8 +286,8 @@ pageTest("the first screen has what was compared, on which machine, every answer
     await tab.locator("#overview svg").first().waitFor();
     const [environments, machine] = [await tab.locator("h1").textContent(), await tab.locator(".machine").textContent()];
     assert.match(environments, /^container, gvisor.* and .* compared with native$/);
-    for (const part of ["quick", "Intel(R) Xeon(R) Processor", "2 CPUs", "virtual machine (KVM)", "Linux 6.18.44", "ext4", "21 Nov 2026", "rounds", "tare 0.1.0"]) assert.ok(machine.includes(part), `${part} in ${machine}`);
-    for (const selector of ["h1", ".machine", "#overview", ".strip"]) assert.ok(await isOnFirstScreen(tab.locator(selector)), `${selector} of ${name}`);
+    for (const part of ["quick", "Intel(R) Xeon(R) Processor", "2 CPUs", "virtual machine (KVM)", "Linux 6.18.44", "ext4", "21 Nov 2026", "runs", "tare 0.1.0"]) assert.ok(machine.includes(part), `${part} in ${machine}`);
+    for (const selector of ["h1", ".machine", "#overview", ".checks summary"]) assert.ok(await isOnFirstScreen(tab.locator(selector)), `${selector} of ${name}`);
     const cards = name === "rich.html" ? 3 : 5;
     for (let i = 0; i < cards; i += 1) {
       for (const part of ["h2", ".counts"]) assert.ok(await isOnFirstScreen(tab.locator(".card").nth(i).locator(part)), `${part} of card ${i} of ${name}`);
@@ -301,6 +310,10 @@ pageTest("every check opens what is behind it", async () => {
   const { tab, close } = await open("rich.html");
   const behind = { "Control (A/A)": "Each difference here is a false alarm", "Could have been missed": "A typical cell could have shown a difference of 2.6 %",
     Interference: "steal above 5 % of a trial", Starts: "share a start", Warnings: "its clock and the host's disagree by 41 parts per million" };
+  const sum = tab.locator(".checks summary");
+  assert.match(await sum.textContent(), /^Checks: look at .*Warnings$/);
+  assert.equal(await tab.locator(".check:visible").count(), 0);
+  await sum.click();
   for (const [name, words] of Object.entries(behind)) {
     const button = tab.locator(".check", { has: tab.getByText(name, { exact: true }) });
     await button.click();

@@ -39,12 +39,13 @@ export function plots(page: Page): (HTMLElement | null)[] {
   const claims = published(page);
   const scores = unixbench(page);
   return [
+    // Bars in a test's own unit come first.
+    section("unixbench-title", say("UnixBench"), [scores === null ? null : frame(scores).element]),
+    section("processes-title", say("Processes and memory"), [framed(page, processes), framed(page, memory)], "twos"),
     section("published-title", say("Published and measured"), [claims === null ? null : frame(claims).element, publishedTable(page), conclusions(page)]),
     section("bill-title", say("Bills of commands"), [framed(page, bills)]),
     section("beside-title", say("Results of other tools"), beside(page)),
-    section("unixbench-title", say("UnixBench"), [scores === null ? null : frame(scores).element]),
     section("curves-title", say("Sizes and places"), [framed(page, curves)]),
-    section("processes-title", say("Processes and memory"), [framed(page, processes), framed(page, memory)], "twos"),
     section("rounds-title", say("Rounds and tails"), [framed(page, series), framed(page, roundsChart), framed(page, distribution), framed(page, tails), framed(page, tailRatios)]),
     section("time-title", say("Time and interference"), timeline(page).map((chart) => frame(chart).element)),
   ];

@@ -60,7 +60,7 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
       if (level === null || level.median === null) return [];
       const text = overRounds(level, unit).join(" ");
       return [{ row: labels.get(row) ?? row.label, environment, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
-        label: figure(level.median, unit), title: `${labels.get(row) ?? row.label}, ${environment}: ${text}, ${counted(level.rounds, "round", "rounds")}` }];
+        label: figure(level.median, unit), title: `${labels.get(row) ?? row.label}, ${environment}: ${text}, ${counted(level.rounds, "run", "runs")}` }];
     });
   });
   const missing = rows.flatMap((row): Missing[] => row.cells.filter((cell) => levelOf(cell) === null && cell.missing !== null)

@@ -61,7 +61,7 @@ function draw(page: Page, row: Row, index: number, width: number): SVGSVGElement
   const shapes = values.flatMap(({ environment, median, sizes, points }) => histogram(points, least, step, bins).map((bin): Bin => ({
     environment, group: bin.group, x1: least + bin.at * step, x2: least + (bin.at + 1) * step, y1: bin.from, y2: bin.from + bin.count,
     title: say("{environment}: {rounds} from {low} to {high}", {
-      environment, rounds: counted(bin.count, "round", "rounds"), low: figure(median * (1 + (least + bin.at * step) / 100), unit), high: figure(median * (1 + (least + (bin.at + 1) * step) / 100), unit),
+      environment, rounds: counted(bin.count, "run", "runs"), low: figure(median * (1 + (least + bin.at * step) / 100), unit), high: figure(median * (1 + (least + (bin.at + 1) * step) / 100), unit),
     }) + (sizes.length > 1 ? say(", group {group} of {groups}", { group: bin.group + 1, groups: sizes.length }) : ""),
   })));
   const names = values.map(({ environment }) => environment);

@@ -56,7 +56,7 @@ function draw(page: Page, row: Row, environments: Environment[], width: number):
     }]);
     const middle = {
       environment: name, x: 0, low: apart(level.low ?? median), high: apart(level.high ?? median),
-      title: say("{name}: median {value}, {rounds}", { name, value: overRounds(level, unit).join(" "), rounds: counted(level.rounds, "round", "rounds") }),
+      title: say("{name}: median {value}, {rounds}", { name, value: overRounds(level, unit).join(" "), rounds: counted(level.rounds, "run", "runs") }),
     };
     return [{ name, median, points, middle }];
   }).filter(({ points }) => points.length > 0);
