@@ -117,7 +117,7 @@ const fn estimate_ns(work: Work) -> f64 {
     }
 }
 
-/// Names, as patterns, the cases with the prices of those kinds of work that make up most of some demands: computing, and of the
+/// Lists, as patterns, the cases with the prices of those kinds of work that make up most of some demands: computing, and of the
 /// others the largest.
 pub fn list_needed_cases<'a>(demands: impl IntoIterator<Item = &'a Demand>) -> Vec<String> {
     let mut works = BTreeSet::from([Work::Computing]);

@@ -68,9 +68,8 @@ pub fn render_ladder(
         );
     }
     out.push(String::new());
-    out.extend(
-        summarize_orders(orders, language).into_iter().flat_map(|text| wrap_paragraph("", &text, width)),
-    );
+    let of_orders = summarize_orders(orders, language).into_iter();
+    out.extend(of_orders.flat_map(|text| wrap_paragraph("", &text, width)));
     // The last part of a table's legend is about columns that are not here.
     let mut meanings = view::explain_table_signs(session, &rows, language);
     meanings.pop();

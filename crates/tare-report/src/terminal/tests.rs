@@ -27,6 +27,17 @@ fn three_targets_fit_eighty_columns() {
 }
 
 #[test]
+fn a_first_screen_has_no_words_of_the_method() {
+    for targets in [1, 2, 4] {
+        let text = shown(targets, &with_paths());
+        let words: Vec<&str> = text.split(|letter: char| !letter.is_alphabetic()).collect();
+        for word in ["rounds", "starts", "planted", "harness", "bounds", "untold"] {
+            assert!(!words.contains(&word), "{word}: {text}");
+        }
+    }
+}
+
+#[test]
 fn six_targets_fold_into_two_tables() {
     assert_snapshot!(shown(6, &with_paths()));
 }

@@ -296,7 +296,7 @@ fn describe_part(head: &str, rows: &[&Tried]) -> String {
     }
 }
 
-/// Names the environments whose programs are here, before any is entered.
+/// Lists the environments whose programs are here, before any is entered.
 fn describe_found(found: &Findings) -> String {
     let language = ui::find_language();
     let names =
