@@ -102,7 +102,7 @@ fn the_first_interrupt_ends_a_session_in_order() {
 #[test]
 fn an_interrupt_ends_the_second_session_of_a_command_in_order() {
     let program = Program::new();
-    let prices = ["--in", "native,container", "--rounds", "100", "--only", "sys.operation?operation=fstat"];
+    let prices = ["--in", "native,container", "--rounds", "100", "--only", "sys.operation?operation=fstat@*"];
     let mut command = program.tare_command(&["explain", "--forecast", "--check", "--record", "s.tare"]);
     let command = command.args(prices).args(["--", "sleep", "0.2"]).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
