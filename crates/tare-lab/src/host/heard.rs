@@ -58,7 +58,8 @@ impl<S: AsFd + Read> Heard<S> {
     pub fn last_line(&self) -> Option<String> {
         let plain = strip_bytes(&self.bytes).into_vec();
         let text = String::from_utf8_lossy(&plain);
-        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        let line =
+            text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("hint: "))?;
         Some(line.chars().take(LONGEST_SHOWN).collect())
     }
 }

@@ -18,6 +18,11 @@ use crate::platform::until_ready;
 const LOOK_WAIT: Duration = Duration::from_secs(20);
 /// Part of that time in which the input is closed: a launcher that holds its command's output back until its end shows it then.
 const CLOSED_WAIT: Duration = Duration::from_secs(12);
+/// Time after which the input is closed in a second look: a launcher that starts its command just then waited for that, and one that is
+/// slow takes as long as before.
+const CLOSED_EARLY: Duration = Duration::from_secs(3);
+/// Time in which a launcher that waited for the end of its input starts its command.
+const WOKEN_WAIT: Duration = Duration::from_secs(1);
 /// A command that waited this long for its input began before that was closed, and its output was kept back.
 const KEPT_BACK_MS: u64 = 1000;
 /// Time that it has to answer a word, and to return once its command has answered.
@@ -27,6 +32,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 const WORD: &str = "tare-word";
 /// Longest part of a changed line that an error shows, in letters.
 const LONGEST_CHANGE: usize = 40;
+
+/// Addition to the words of a launcher that ended as if all were well.
+const UNANSWERED: &str =
+    " (its command never answered: the words after its own are a command, to be started as they are)";
 
 /// The reason why a look found nothing.
 #[derive(Debug)]
@@ -38,14 +47,34 @@ pub(super) struct Unseen {
 
 /// Starts a launcher that is to answer a look, with this much more time where the program has to be sent. One that does not return afterwards is ended by whoever ends the start.
 pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Look, Unseen> {
+    let (look, woken) = look_once(command, sending, LOOK_WAIT + sending - CLOSED_WAIT)?;
+    if woken.is_none() {
+        return Ok(look);
+    }
+    match look_once(command, sending, CLOSED_EARLY)? {
+        (look, None) => Ok(look),
+        (_, Some(said)) => Err(Unseen {
+            reason: format!("the launcher reads its command's input before it starts it ({said})"),
+            is_final: true,
+        }),
+    }
+}
+
+/// Looks with an input that is open for a time, and tells the last words of a launcher that started its command when that ended.
+fn look_once(
+    command: &mut Command,
+    sending: Duration,
+    open: Duration,
+) -> Result<(Look, Option<String>), Unseen> {
     let unseen = |reason: String| Unseen { reason, is_final: false };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = command.get_program().display().to_string();
     let child = processes::spawn_program(command).map_err(|e| unseen(format!("{program}: {e}")))?;
     let mut looking = Looking::listen_to(child);
-    let status = looking.await_answer(LOOK_WAIT + sending).map_err(|e| unseen(e.to_string()))?;
+    let status = looking.await_answer(LOOK_WAIT + sending, open).map_err(|e| unseen(e.to_string()))?;
     if let Some(look) = looking.find() {
-        return looking.check_streams().map(|()| look);
+        let woken = looking.was_woken.then(|| looking.errors.last_line().unwrap_or_default());
+        return looking.check_streams().map(|()| (look, woken));
     }
     let said = looking.errors.last_line().or_else(|| looking.output.last_line());
     Err(match status {
@@ -57,7 +86,15 @@ pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Lo
             ),
             is_final: true,
         },
-        Some(status) => unseen(said.unwrap_or_else(|| format!("it printed nothing ({status})"))),
+        Some(_) if let Some(line) = looking.find_changed() => Unseen {
+            reason: format!("the launcher changes its command's output ('{line}'): let it through as it is"),
+            is_final: true,
+        },
+        Some(status) => {
+            let said = said.unwrap_or_else(|| format!("it printed nothing ({status})"));
+            let words = if status.success() { UNANSWERED } else { "" };
+            unseen(said + words)
+        }
     })
 }
 
@@ -72,6 +109,8 @@ struct Looking {
     was_found: bool,
     /// True where the command was asked, and its input left open meanwhile.
     was_asked: bool,
+    /// True where the command began when its input had just been closed.
+    was_woken: bool,
     /// True where the launcher returned before its command had answered.
     has_returned: bool,
 }
@@ -81,13 +120,13 @@ impl Looking {
         let (output, errors) =
             (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));
         let input = child.stdin.take();
-        Looking { child, input, output, errors, was_found: false, was_asked: false, has_returned: false }
+        let (was_found, was_asked, was_woken, has_returned) = Default::default();
+        Looking { child, input, output, errors, was_found, was_asked, was_woken, has_returned }
     }
 
     /// Reads until the launcher has ended, or has answered and had its time to end; None where it had to be killed.
-    fn await_answer(&mut self, wait: Duration) -> io::Result<Option<ExitStatus>> {
-        let mut end = Instant::now() + wait;
-        let closes = end - CLOSED_WAIT;
+    fn await_answer(&mut self, wait: Duration, open: Duration) -> io::Result<Option<ExitStatus>> {
+        let (closes, mut end) = (Instant::now() + open, Instant::now() + wait);
         loop {
             // Whatever it left behind may hold its streams open.
             let has_ended = self.child.try_wait()?;
@@ -102,6 +141,7 @@ impl Looking {
                     let _ = input.write_all(format!("{WORD}\n").as_bytes());
                     self.was_asked = true;
                 }
+                self.was_woken = !self.was_asked && Instant::now() < closes + WOKEN_WAIT;
             }
             self.has_returned |= has_ended.is_some() && !has_answered;
             if has_answered || Instant::now() >= closes {
@@ -128,6 +168,13 @@ impl Looking {
     /// Finds a frame in what it printed.
     fn find<T: DeserializeOwned>(&self) -> Option<T> {
         self.output.bytes.split(|&byte| byte == b'\n').find_map(decode_frame)
+    }
+
+    /// Finds the beginning of a line that was a frame before the launcher changed it.
+    fn find_changed(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.output.bytes);
+        let is_one = |line: &&str| line.to_ascii_lowercase().contains(MARKER.trim());
+        Some(text.lines().find(is_one)?.chars().take(LONGEST_CHANGE).collect())
     }
 
     /// Checks that the command has the input that the launcher has, and that its output comes at once.
@@ -224,10 +271,22 @@ mod tests {
         let mut looking = Looking::listen_to(processes::spawn_program(&mut command).unwrap());
         // It was closed before anything came.
         looking.input = None;
-        assert_eq!(looking.await_answer(Duration::from_secs(5)).unwrap(), None);
+        assert_eq!(looking.await_answer(Duration::from_secs(5), Duration::ZERO).unwrap(), None);
         assert!(looking.was_found && !looking.was_asked);
         looking.child.kill().unwrap();
         looking.child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_launcher_that_reads_the_input_itself_starts_its_command_when_that_ends() {
+        let frames = [encode_frame(&Look::default()), encode_frame(&Answer::default())].concat();
+        let woken = |before: &str, open: Duration| {
+            let script = format!("{before}; cat <<'END'\n{frames}END");
+            look_once(Command::new("/bin/sh").args(["-c", &script]), Duration::ZERO, open).unwrap().1
+        };
+        let short = Duration::from_millis(50);
+        assert_eq!(woken("echo password: >&2; read -r line", short).as_deref(), Some("password:"));
+        assert_eq!(woken("sleep 1.2", short), None, "it is slow");
     }
 
     #[test]
@@ -257,6 +316,18 @@ mod tests {
                 .contains("back until that ends, and changes it ('[box] '): let it")
         );
         assert!(said("", 8000).unwrap_err().contains("back until that ends: let it"));
+    }
+
+    #[test]
+    fn a_launcher_that_changes_the_command_or_its_output_is_told_so() {
+        let reason = |script: &str| look(script).err().map(|unseen| unseen.reason).unwrap();
+        let frame = encode_frame(&Look::default());
+        for changed in [frame.to_uppercase(), frame[..frame.len() / 2].to_owned()] {
+            let reason = reason(&format!("echo '{}'", changed.trim_end()));
+            assert!(reason.starts_with("the launcher changes its command's output ('@"), "{reason}");
+        }
+        assert!(reason("echo hello").starts_with("hello (its command never answered"));
+        assert_eq!(reason("echo hello; exit 1"), "hello");
     }
 
     #[test]
