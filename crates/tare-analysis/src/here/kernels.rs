@@ -5,7 +5,7 @@ use super::signs::{Signs, Strength, View, parse_release};
 use tare_data::facts::keys::{
     BOOT_WORDS, CODE_AFTER, CODE_BEFORE, CPUID_INTERFACES, CPUINFO_KIND, CYCLES_CALL, KERNEL_BUILD,
     KERNEL_LOG, KERNEL_OSRELEASE, KERNEL_RELEASE, KERNEL_VERSION, MARKS_SEEN, MOUNTS_SIGNS, NAMESPACE_MNT,
-    PTRACE_REQUEST, ROOT_TYPE, SECCOMP_ROOM, VARIABLES_SET, VDSO_RELEASE,
+    PTRACE_REQUEST, ROOT_TYPE, SECCOMP_LISTENER, SECCOMP_ROOM, VARIABLES_SET, VDSO_RELEASE,
 };
 
 /// Build date that gVisor gives, which no Linux has.
@@ -148,6 +148,8 @@ fn recognise_slow_kernel(view: View<'_>) -> Option<Layer> {
     let is_untraced = view.text("tracer") == "0" && view.text(PTRACE_REQUEST) == "done";
     let mut signs = Signs::default();
     let slow = view.evidence(CYCLES_CALL, "a system call takes as long as one that another program answers");
-    signs.note(is_slow && is_untraced, Strength::Name, slow);
+    // A supervisor behind a filter, which is a layer of its own, may answer this very call.
+    let is_supervised = view.text(SECCOMP_LISTENER) == "EBUSY";
+    signs.note(is_slow && is_untraced && !is_supervised, Strength::Name, slow);
     signs.into_layer(Class::Kernel, "translated-kernel", "")
 }

@@ -282,7 +282,9 @@ fn translators_and_emulated_machines_are_told_apart() {
     expect_layers(&["qemu-user"], &[], &renamed);
     let rosetta = [("cpuid.brand", "VirtualApple @ 2.50GHz"), ("mounts.signs", "docker-files")];
     expect_layers(&["rosetta", "docker"], &CONTAINER, &rosetta);
-    expect_layers(&["translated-kernel"], &[], &[("cycles.call", "20000")]);
+    let slow = ("cycles.call", "20000");
+    expect_layers(&["translated-kernel"], &[], &[slow]);
+    expect_layers(&["seccomp"], &[], &[slow, ("seccomp.mode", "2"), ("seccomp.listener", "EBUSY")]);
     // A program may be called as an emulator is.
     let called = [("process.name", "qemu-tare"), ("program.name", "its own")];
     expect_layers(&[], &[], &called);
