@@ -2,6 +2,7 @@
 //!
 //! Any of these files may be missing, covered or made up: what cannot be parsed sets no limit and counts nothing.
 
+use std::collections::BTreeMap;
 use std::iter::successors;
 use std::path::Path;
 
@@ -47,10 +48,8 @@ pub struct Level {
     pub quota: Option<Quota>,
     /// Periods, those in which it was throttled, and for how many nanoseconds.
     pub counts: Option<[u64; 3]>,
-    pub memory: Option<u64>,
-    pub processes: Option<u64>,
-    /// Processors that its processes may use.
-    pub processors: Option<usize>,
+    /// Processors, bytes and numbers, by the facts that have them.
+    pub limits: Vec<(&'static str, f64)>,
 }
 
 /// Finds the group of version 2 and of each controller that limits something, in the text of /proc/PID/cgroup.
@@ -120,20 +119,24 @@ impl Group {
                 _ => None,
             };
             let counts = self.is_of_processors().then(|| file("cpu.stat")).flatten();
+            let memory = if of("memory") { "memory.limit_in_bytes" } else { "memory.max" };
+            let set = |kind: &str, name: &str| (of("") || of(kind)).then(|| number(name)).flatten();
+            let listed = (of("") || of("cpuset")).then(|| count_listed(file("cpuset.cpus")?.trim()));
+            let limits = [
+                (LIMIT_CPU, quota.map(Quota::processors)),
+                (
+                    LIMIT_MEMORY,
+                    set("memory", memory).filter(|bytes| *bytes < NO_MEMORY_LIMIT).map(|bytes| bytes as f64),
+                ),
+                (LIMIT_PROCESSES, set("pids", "pids.max").map(|count| count as f64)),
+                (LIMIT_PROCESSORS, listed.flatten().map(|count| count as f64)),
+            ];
             Level {
                 group: format!("{}:{}{below}/", self.kinds, self.root),
                 height,
                 quota,
                 counts: counts.and_then(|text| parse_counts(&text)),
-                memory: if of("memory") {
-                    number("memory.limit_in_bytes").filter(|bytes| *bytes < NO_MEMORY_LIMIT)
-                } else {
-                    of("").then(|| number("memory.max")).flatten()
-                },
-                processes: (of("") || of("pids")).then(|| number("pids.max")).flatten(),
-                processors: (of("") || of("cpuset"))
-                    .then(|| count_listed(file("cpuset.cpus")?.trim()))
-                    .flatten(),
+                limits: limits.into_iter().filter_map(|(key, limit)| Some((key, limit?))).collect(),
             }
         })
     }
@@ -163,65 +166,50 @@ pub fn read_counts(text: &str, mounts: &[Mount], read: Read<'_>) -> Option<Vec<G
     Some(all)
 }
 
-/// Lowest limits over groups and their parents, each with the height of the group that sets it.
+/// Lowest limits over groups and their parents, by the facts that have them, each with the height of the group that sets it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lowest {
-    /// Processors.
-    cpu: Option<(f64, usize)>,
-    memory: Option<(u64, usize)>,
-    processes: Option<(u64, usize)>,
-    processors: Option<(usize, usize)>,
-    /// Share of the periods since it was made in which the group of `cpu` was throttled.
+    limits: BTreeMap<&'static str, (f64, usize)>,
+    /// Share of the periods since it was made in which the group of the lowest quota was throttled.
     throttled: Option<f64>,
 }
 
 impl Lowest {
     pub fn read(groups: &[Group], read: Read<'_>) -> Lowest {
         let mut lowest = Lowest::default();
-        for level in groups.iter().flat_map(|group| group.read_levels(read)) {
-            if let Some(quota) = level.quota
-                && lower(&mut lowest.cpu, quota.processors(), level.height)
-            {
-                let share = |[periods, throttled, _]: [u64; 3]| throttled as f64 / periods as f64;
-                lowest.throttled = level.counts.map(share).filter(|share| share.is_finite());
+        for Level { height, counts, limits, .. } in groups.iter().flat_map(|group| group.read_levels(read)) {
+            for (key, limit) in limits {
+                if lowest.limits.get(key).is_some_and(|(known, _)| *known <= limit) {
+                    continue;
+                }
+                lowest.limits.insert(key, (limit, height));
+                if key == LIMIT_CPU {
+                    let share = |[periods, throttled, _]: [u64; 3]| throttled as f64 / periods as f64;
+                    lowest.throttled = counts.map(share).filter(|share| share.is_finite());
+                }
             }
-            level.memory.map(|bytes| lower(&mut lowest.memory, bytes, level.height));
-            level.processes.map(|processes| lower(&mut lowest.processes, processes, level.height));
-            level.processors.map(|processors| lower(&mut lowest.processors, processors, level.height));
         }
         // In version 1 each group lists processors, and that of a machine all.
         let online = read("/sys/devices/system/cpu/online").and_then(|list| count_listed(list.trim()));
-        lowest.processors = lowest.processors.filter(|(count, _)| online.is_none_or(|all| *count < all));
+        let all = online.unwrap_or(usize::MAX) as f64;
+        lowest.limits.retain(|key, (limit, _)| *key != LIMIT_PROCESSORS || *limit < all);
         lowest
     }
 
     /// Returns the memory limit, in bytes.
     pub fn memory(&self) -> Option<u64> {
-        self.memory.map(|(bytes, _)| bytes)
+        self.limits.get(LIMIT_MEMORY).map(|(bytes, _)| *bytes as u64)
     }
 
     /// Lists the limits as facts: processors, bytes and processes.
     pub(crate) fn list_facts(&self) -> impl Iterator<Item = (&'static str, String, usize)> {
-        let cpu = self.cpu.map(|(processors, height)| (LIMIT_CPU, processors.to_string(), height));
-        let memory = self.memory.map(|(bytes, height)| (LIMIT_MEMORY, bytes.to_string(), height));
-        let processes = self.processes.map(|(count, height)| (LIMIT_PROCESSES, count.to_string(), height));
-        let processors = self.processors.map(|(count, height)| (LIMIT_PROCESSORS, count.to_string(), height));
-        [cpu, memory, processes, processors].into_iter().flatten()
+        self.limits.iter().map(|(key, (limit, height))| (*key, limit.to_string(), *height))
     }
 
     /// Gives the share of periods as a fact.
     pub(crate) fn throttled_fact(&self) -> Option<(&'static str, String)> {
         Some((CPU_THROTTLED, format!("{:.4}", self.throttled?)))
     }
-}
-
-/// Keeps the lower limit, and tells whether it is the new one.
-fn lower<T: PartialOrd>(kept: &mut Option<(T, usize)>, value: T, height: usize) -> bool {
-    let is_lower = kept.as_ref().is_none_or(|(known, _)| value < *known);
-    if is_lower {
-        *kept = Some((value, height));
-    }
-    is_lower
 }
 
 fn make_quota(quota_us: u64, period_us: u64) -> Option<Quota> {
@@ -313,8 +301,6 @@ pub(crate) fn read_lowest(process: &Path, mounts: &[Mount], read: Read<'_>) -> O
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn mount(filesystem: &str, root: &str, point: &str, options: &str) -> Mount {
@@ -434,12 +420,8 @@ mod tests {
             let [only] = &counts[..] else { panic!("{counts:?}") };
             assert_eq!((only.group.as_str(), only.periods, only.throttled_ns), ("cpu,cpuacct:/q/", 4, 77));
             let lowest = Lowest::read(&find_groups(text, &mounts), read);
-            let expected = Lowest {
-                cpu: Some((0.2, 0)),
-                memory: Some((300_000_000, 1)),
-                throttled: Some(0.75),
-                ..Lowest::default()
-            };
+            let limits = BTreeMap::from([("limit.cpu", (0.2, 0)), ("limit.memory", (300e6, 1))]);
+            let expected = Lowest { limits, throttled: Some(0.75) };
             assert_eq!(lowest, expected);
         });
     }
@@ -493,13 +475,9 @@ mod tests {
             ("/sys/devices/system/cpu/online", "0-3\n"),
         ];
         let lowest = with_files(&files, |read| Lowest::read(&find_groups("0::/own", &[second()]), read));
-        let expected = Lowest {
-            cpu: Some((1.5, 1)),
-            memory: Some((536_870_912, 0)),
-            processes: None,
-            processors: Some((3, 1)),
-            throttled: Some(0.03),
-        };
+        let limits =
+            [("limit.cpu", (1.5, 1)), ("limit.memory", (536_870_912.0, 0)), ("limit.processors", (3.0, 1))];
+        let expected = Lowest { limits: limits.into(), throttled: Some(0.03) };
         assert_eq!(lowest, expected);
         let first = [
             ("/cg/a/b/cpuset.cpus", "0-3\n"),
@@ -508,10 +486,10 @@ mod tests {
             ("/sys/devices/system/cpu/online", "0-3\n"),
         ];
         let mounts = [mount("cgroup", "/", "/cg", "rw,cpuset")];
-        let processors = |line: &str| {
-            with_files(&first, |read| Lowest::read(&find_groups(line, &mounts), read).processors)
-        };
-        assert_eq!(processors("5:cpuset:/a/b"), Some((1, 1)));
+        let processors =
+            |line: &str| with_files(&first, |read| Lowest::read(&find_groups(line, &mounts), read));
+        let processors = |line: &str| processors(line).list_facts().next();
+        assert_eq!(processors("5:cpuset:/a/b"), Some(("limit.processors", "1".to_owned(), 1)));
         assert_eq!(processors("5:cpuset:/"), None, "all of the machine's");
     }
 }
