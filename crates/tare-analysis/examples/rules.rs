@@ -37,7 +37,7 @@ fn draw_normal(generator: &mut Generator) -> f64 {
     radius * libm::cos(2.0 * std::f64::consts::PI * generator.draw_unit())
 }
 
-/// Draws how slow a machine is at each of so many runs in a row, as ln.
+/// Draws how slow a machine is at each of a number of runs in a row, as ln.
 fn draw_runs(machine: Machine, count: u32, generator: &mut Generator) -> Vec<f64> {
     let mut state = 0.03 * draw_normal(generator);
     let draw = |_| match machine {

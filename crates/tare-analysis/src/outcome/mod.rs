@@ -214,7 +214,7 @@ impl<'a> Compared<'a> {
             _ if is_enough(starts, things) && self.has_enough_parts(things) => Word::Same,
             _ => Word::TooFew,
         };
-        // Where both fail, and not alike, the most frequent end need not be the one that differs.
+        // The most frequent end need not be the one that differs.
         let least = told.iter().min_by(|a, b| a.hypothesis().p.total_cmp(&b.hypothesis().p));
         let differing = least.filter(|_| word == Word::Differs).map(|table| table.end);
         let end = differing.or_else(|| self.find_telling_end(more));

@@ -204,8 +204,7 @@ pub fn prepare_session(
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
     let PlanRequest { study, selected, sides: mut targets, seed, rounds, budget_s, .. } = plan_request;
-    let PlanRequest { least_rounds, control_every, until_decided, inside, .. } = plan_request;
-    let PlanRequest { counts_demand, needs_subject, lasting, .. } = plan_request;
+    let PlanRequest { control_every, until_decided, inside, counts_demand, needs_subject, .. } = plan_request;
     let planted = targets.take_planted();
     let fitting = budget_s.map(|budget_s| Fitting::new(&selected, &targets, budget_s));
     let unfit = fitting.as_ref().map(|fitting| fitting.find_unfit(&[], |_| None, now_s(arena)));
@@ -222,12 +221,12 @@ pub fn prepare_session(
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
-        (None, None) => (1.0, not_before(least_rounds, planned_looks(ENDLESS))),
+        (None, None) => (1.0, not_before(plan_request.least_rounds, planned_looks(ENDLESS))),
         (None, Some(left_s)) => {
             let round = |scale| RoundTime::estimate_round(&cases, &targets, scale);
             note_few_starts(&targets, &starts, left_s, observer);
             let (scale, rounds) = budget::rounds_within(left_s, &starts, round);
-            (scale, not_before(least_rounds, planned_looks(rounds)))
+            (scale, not_before(plan_request.least_rounds, planned_looks(rounds)))
         }
     };
     // With one look, at the end, all are to have the same rounds.
@@ -257,7 +256,7 @@ pub fn prepare_session(
         planted: planted_in,
         control_every,
         every,
-        lasting: choose_lasting(lasting, &targets, &cases, (budget_s, until_decided)),
+        lasting: choose_lasting(plan_request.lasting, &targets, &cases, (budget_s, until_decided)),
         inside,
         demands,
         targets,

@@ -68,7 +68,7 @@ fn plan_in_folder(commands: &[&str]) -> PlanRequest<'static> {
 fn runs_that_hang_are_counted_on_from_the_starts_for_outcomes_to_the_rounds() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
-    // One of the six starts for outcomes, and every run after them.
+    // The first of six starts for outcomes, and every run after them.
     let hangs = |target, run| target == 2 && (run == 0 || run >= 6);
     arena.end =
         Box::new(move |target, run| if hangs(target, run) { RunEnd::TimedOut } else { RunEnd::ExitCode(0) });
