@@ -6,12 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::batch::{Batch, CALIBRATION, ENDED, Phase, Sample};
 use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::frame::{Frame, PROTOCOL, decode_frame, encode_frame};
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
+use tare_data::session::outcome::{self, Captured, MOST_OUTPUT, Part, Written};
 
 use crate::program::{Program, Said};
 use crate::refusals::find_tare;
@@ -56,6 +57,16 @@ fn answer(request: &TrialRequest, lie: &str, began: Instant) {
                 };
                 send(&Frame::Batch { trial, batch: batch("call", phase, operations, elapsed_ns) });
             }
+        }
+        Amount::Outcome => {
+            let sample = Sample::Gauge { value: 0.0 };
+            let ended = Batch { series: ENDED.into(), phase: Phase::Warm, started_ns: 0, sample };
+            send(&Frame::Batch { trial, batch: ended });
+            // More than an agent may say.
+            let output = Captured { lines: vec!["x".repeat(MOST_OUTPUT / 8); 100], is_cut: false };
+            let files = vec![Written { path: "x".into(), size: None, hash: None }; 1_000];
+            let said = outcome::Said { output, files: Some(files), ..Default::default() };
+            send(&Frame::Said { trial, said });
         }
         _ => {
             for operations in [1000, 2000] {
@@ -245,6 +256,21 @@ fn an_answer_before_its_request_is_not_one() {
     let believed = trials.iter().filter(|trial| trial.batches.iter().any(|batch| batch.sample == early));
     assert_eq!(believed.count(), 0);
     assert!(failures.iter().all(String::is_empty), "{failures:?}");
+}
+
+#[test]
+fn what_a_run_says_is_bounded_where_it_arrives() {
+    let program = Program::new();
+    let arguments = ["run", "--in", "native,LIAR", "--rounds", "2", "--record", "s.tare", "--", "true"];
+    let said = lying(&program, "nothing", &arguments);
+    let outcomes = tare_record::read_session(&program.path("s.tare")).unwrap().session.outcomes;
+    let of_liar: Vec<_> = outcomes.iter().filter(|run| !run.target.starts_with("native")).collect();
+    assert!(!of_liar.is_empty(), "{said:?}");
+    for run in of_liar {
+        let output = &run.parts[&Part::Output];
+        assert!(output.is_cut && output.hashes.len() <= 8, "{} lines", output.hashes.len());
+        assert!(!run.parts.contains_key(&Part::Files), "too many to be compared");
+    }
 }
 
 #[test]
