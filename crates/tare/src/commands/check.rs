@@ -37,7 +37,7 @@ struct Tried {
     name: String,
     specification: String,
     state: Result<Seen, NotReady>,
-    /// True where it is entered only when it is named: a guest that boots, a daemon's, another machine.
+    /// True where it is entered only when it is named: a guest that boots, a daemon's, another machine, a further form of one.
     waits: bool,
     /// Name in a few words.
     about: String,
@@ -130,12 +130,15 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
             texts => texts,
         };
         let is_preset = |text: &&&str| PRESETS.iter().any(|preset| preset.name == **text);
-        for text in texts.iter().filter(|text| !is_preset(text)) {
-            rows.push(tried(text, text, programs)?);
+        for (at, text) in texts.iter().filter(|text| !is_preset(text)).enumerate() {
+            let row = tried(text, text, programs)?;
+            // One form of each is enough to know.
+            rows.push(Tried { waits: row.waits || at > 0, ..row });
         }
     }
     for preset in PRESETS {
         let mut row = tried(preset.name, preset.specification, programs)?;
+        row.waits = true;
         if let Ok(seen) = &mut row.state {
             seen.about = preset.specification.to_owned();
         }
@@ -330,12 +333,7 @@ fn describe_overview(found: &Findings) -> String {
         of.map(|tried| (tried.name.as_str(), about(tried))).collect()
     };
     add(language.word("Ready"), &ready(false));
-    add(
-        language.word(
-            "Found, and entered only when named, as in tare check --in NAME: guests, daemons, other machines",
-        ),
-        &ready(true),
-    );
+    add(language.word("Found, and entered only when named, as in tare check --in NAME"), &ready(true));
     let lacking = || all().filter_map(|tried| Some((tried.name.as_str(), tried.state.as_ref().err()?)));
     let one_line = lacking().filter_map(|(name, lacks)| Some((name, lacks.command.clone()?)));
     add(language.word("Made ready by one line"), &one_line.collect::<Vec<_>>());

@@ -102,8 +102,11 @@ fn of_command(
             out.extend(table(findings, bill, command.baseline_ns, (width, coloured), language));
             out.push(String::new());
         }
-        out.extend(wrap_paragraph("", &describe_forecast(bill, language), width));
-        out.push(String::new());
+        // Prices of few runs may add up to less than nothing.
+        if bill.forecast.ratio.is_none_or(|ratio| ratio > 0.0) {
+            out.extend(wrap_paragraph("", &describe_forecast(bill, language), width));
+            out.push(String::new());
+        }
     }
     let counted = say!(
         language,
