@@ -132,7 +132,7 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
         let is_preset = |text: &&&str| PRESETS.iter().any(|preset| preset.name == **text);
         for (at, text) in texts.iter().filter(|text| !is_preset(text)).enumerate() {
             let row = tried(text, text, programs)?;
-            // One form of each is enough to know.
+            // A form of each is enough to know.
             rows.push(Tried { waits: row.waits || at > 0, ..row });
         }
     }
