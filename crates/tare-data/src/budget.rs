@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Time of a budget that is kept for leaving the environments and reading the record, at most...
-pub const RESERVE: Duration = Duration::from_secs(4);
+const RESERVE: Duration = Duration::from_secs(4);
 /// ...at least...
 const LEAST_RESERVE: Duration = Duration::from_millis(500);
 /// ...and in between this part of it: a short session has a short record.

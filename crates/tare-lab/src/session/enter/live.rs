@@ -338,10 +338,7 @@ impl<'a> LiveArena<'a> {
                 #[cfg(unix)]
                 let usage = entered.watch_usage(ready.kernel.is_process, &self.hierarchies);
                 #[cfg(unix)]
-                let limits =
-                    target.limits.get_or_insert_with(|| self.hierarchies.note_outside(&usage.workers));
-                #[cfg(unix)]
-                outside.0.extend(limits.0.clone());
+                note_limits(&mut target.limits, &usage, &self.hierarchies, &mut outside);
                 let peers = find_peer_ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
@@ -531,6 +528,13 @@ fn linked<'a>(entered: &mut Entered, interrupted: &'a AtomicBool) -> Result<Link
         }
         _ => Err(Failure::new(FailureKind::Died, "the environment has no streams")),
     }
+}
+
+/// Adds the limits of an environment to the facts of a start, as its first one had them.
+#[cfg(unix)]
+fn note_limits(kept: &mut Option<Facts>, usage: &Usage, hierarchies: &Hierarchies, outside: &mut Facts) {
+    let limits = kept.get_or_insert_with(|| hierarchies.note_outside(&usage.workers));
+    outside.0.extend(limits.0.clone());
 }
 
 /// Keeps the things that could not be removed.
