@@ -23,7 +23,7 @@ use crate::verdicts::doubts::lasting::add_lasting_work;
 use crate::verdicts::planted::judge_planted_cost;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options};
 use crate::verdicts::stopping::FEWEST_UNITS;
-use crate::verdicts::target_warnings::target_warnings;
+use crate::verdicts::target_warnings::{list_own_limits, target_warnings};
 use crate::verdicts::verdict::smallest_effect;
 
 /// Bytes of a reason in a warning.
@@ -84,7 +84,8 @@ fn of_rows(
 ) -> Findings {
     let plan = &session.plan;
     let mut judge = Judge::of_session(session, options);
-    let (of_targets, canaries, limits) = target_warnings(&judge);
+    let (of_targets, canaries) = target_warnings(&judge);
+    let limits = list_own_limits(&judge);
     let mut judged = judged(&judge, &canaries);
     let kept = judge.rounds_kept();
     change(&mut judge, &mut judged);

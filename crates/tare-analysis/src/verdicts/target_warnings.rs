@@ -15,13 +15,10 @@ use crate::verdicts::doubts::stops::find_stop;
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::rows::Judge;
 
-/// Doubts about environments as a whole: clocks, emulation, shared starts; the canary ratios that rows need; and limits that were asked
-/// for.
-pub(crate) fn target_warnings(
-    judge: &Judge<'_>,
-) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>, Vec<OwnLimits>) {
+/// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
+pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
     let targets = judge.progress.plan.targets.len();
-    let (mut warnings, mut canaries, mut limits) = (Vec::new(), BTreeMap::new(), Vec::new());
+    let (mut warnings, mut canaries) = (Vec::new(), BTreeMap::new());
     let of_target = |target: usize| -> Vec<&Trial> {
         let cases = 0..judge.progress.plan.cases.len();
         cases.flat_map(|case| judge.trials(case, target)).copied().collect()
@@ -38,10 +35,8 @@ pub(crate) fn target_warnings(
         if let (Role::Subject, Some(stop)) = (plan.targets.role(target), judge.reach(target).stop()) {
             warnings.push((target, warn_of_stop(stop)));
         }
-        match find_apart(judge, target) {
-            Some(Apart::Asked(own)) => limits.push(own),
-            Some(Apart::Unasked(warning)) => warnings.push((target, warning)),
-            None => {}
+        if let Some(Apart::Unasked(warning)) = find_apart(judge, target) {
+            warnings.push((target, warning));
         }
         if Some(target) == judge.baseline
             && let Some(stop) = find_stop(judge.progress.limits, &plan.targets[target].name)
@@ -83,8 +78,18 @@ pub(crate) fn target_warnings(
             canaries.insert(target, ratio);
         }
     }
-    limits.dedup_by(|one, other| one.target == other.target);
-    (warnings, canaries, limits)
+    (warnings, canaries)
+}
+
+/// Lists the limits that were asked for, once for each environment that has some.
+pub(crate) fn list_own_limits(judge: &Judge<'_>) -> Vec<OwnLimits> {
+    let of_target = |target: usize| match find_apart(judge, target)? {
+        Apart::Asked(own) => Some(own),
+        Apart::Unasked(_) => None,
+    };
+    let mut all: Vec<OwnLimits> = (0..judge.progress.plan.targets.len()).filter_map(of_target).collect();
+    all.dedup_by(|one, other| one.target == other.target);
+    all
 }
 
 fn find_apart(judge: &Judge<'_>, target: usize) -> Option<Apart> {

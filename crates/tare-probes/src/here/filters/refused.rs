@@ -24,6 +24,10 @@ const NEW_AND_SHARED: [c_long; 6] = [(CLONE_NEWNS | CLONE_FS) as c_long, 0, 0, 0
 /// Type of socket beyond the last, which is looked at before the family's own code.
 const NO_TYPE: c_long = 12;
 
+/// A number that the library lacks.
+#[expect(non_upper_case_globals, reason = "named as the library names others")]
+const SYS_io_pgetevents: c_long = if cfg!(target_arch = "x86_64") { 333 } else { 292 };
+
 /// A call that is tried; `is_early` where Linux looks at the arguments before it looks at who calls.
 struct Tried {
     name: &'static str,
@@ -50,7 +54,7 @@ const fn socket(name: &'static str, family: c_int) -> Tried {
 }
 
 /// Calls that are tried, those first that people miss most. A call that is not here counts as not tried.
-static TRIED: [&[Tried]; 6] = [
+static TRIED: [&[Tried]; 8] = [
     calls!(true, ALL, SYS_mount SYS_umount2 SYS_chroot SYS_setns SYS_unshare SYS_clone3 SYS_ptrace SYS_execve
         SYS_perf_event_open SYS_process_vm_readv SYS_process_vm_writev SYS_kcmp SYS_keyctl SYS_add_key
         SYS_request_key SYS_seccomp SYS_connect SYS_bind SYS_listen SYS_accept4 SYS_sendto SYS_sendmsg
@@ -59,10 +63,21 @@ static TRIED: [&[Tried]; 6] = [
         SYS_mbind SYS_set_mempolicy SYS_get_mempolicy SYS_migrate_pages SYS_move_pages SYS_name_to_handle_at
         SYS_open_tree SYS_fsconfig SYS_mount_setattr SYS_fanotify_mark SYS_swapon SYS_quotactl SYS_settimeofday
         SYS_clock_settime SYS_clock_adjtime SYS_adjtimex SYS_ioprio_set SYS_vmsplice SYS_memfd_create
-        SYS_landlock_create_ruleset SYS_landlock_add_rule SYS_capset SYS_setuid SYS_setgid SYS_prctl),
+        SYS_landlock_create_ruleset SYS_landlock_add_rule SYS_capset SYS_setuid SYS_setgid SYS_prctl
+        SYS_futex_waitv SYS_io_pgetevents SYS_quotactl_fd SYS_set_mempolicy_home_node SYS_remap_file_pages
+        SYS_personality),
     calls!(true, NEW_AND_SHARED, SYS_clone),
     #[cfg(target_arch = "x86_64")]
     calls!(true, ALL, SYS_iopl SYS_ioperm SYS_ustat),
+    #[cfg(target_arch = "x86_64")]
+    // No byte of a table is read.
+    calls!(true, [0; 6], SYS_modify_ldt),
+    #[cfg(target_arch = "x86_64")]
+    calls!(false, ALL, SYS_kexec_file_load),
+    #[cfg(not(target_arch = "x86_64"))]
+    &[],
+    #[cfg(not(target_arch = "x86_64"))]
+    &[],
     #[cfg(not(target_arch = "x86_64"))]
     &[],
     &[

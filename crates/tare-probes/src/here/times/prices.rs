@@ -62,6 +62,8 @@ static PRICED: [Priced; 19] = [
         in_folder: false,
     },
     single("new-page", 100, false),
+    single("open", 20, true),
+    single("exec", 2, true),
     Priced {
         name: "fork",
         probe: "proc.spawn",
@@ -70,7 +72,6 @@ static PRICED: [Priced; 19] = [
         batch: 4,
         in_folder: false,
     },
-    single("exec", 2, true),
     single("thread", 4, false),
     Priced { name: "pipe", probe: "ipc.pipe", parameter: None, series: "pair", batch: 20, in_folder: false },
     Priced {
@@ -83,7 +84,6 @@ static PRICED: [Priced; 19] = [
     },
     single("stat", 20, true),
     single("stat-missing", 20, true),
-    single("open", 20, true),
     Priced {
         name: "create",
         probe: "file.meta",
