@@ -260,6 +260,7 @@ pub(crate) fn format_headline(
         verdict = words::format_answer(comparison, language),
         interval = words::format_interval(comparison, language),
     );
+    let verdict = verdict.trim_end().to_owned();
     if is_same(comparison) {
         return say!(language, "{verdict}. Nothing is left to explain.", verdict = verdict);
     }
