@@ -39,6 +39,7 @@ keys! {
     KERNEL_RELEASE: "kernel.release", KERNEL_VERSION: "kernel.version",
     LANDLOCK_ROOM: "landlock.room",
     // Words that a person starts an environment by.
+    LAUNCHER_TESTED: "launcher.tested",
     LAUNCHER_WORDS: "launcher.words",
     // Processors, bytes and numbers.
     // Bursts of the levels that allow one, in microseconds.

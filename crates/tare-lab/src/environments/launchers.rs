@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use tare_data::facts::keys::LAUNCHER_WORDS;
+use tare_data::facts::keys::{LAUNCHER_TESTED, LAUNCHER_WORDS};
 
 use crate::launching::entering::Launcher;
 use crate::launching::shipped::SHIPPED;
@@ -152,7 +152,7 @@ impl Environment for Launched {
         self.find_first(&mut copy, programs)?;
         let mut facts = note_runtime(&program, &version);
         facts.add_fact(LAUNCHER_WORDS, tare_data::shell::join_words(&words));
-        facts.add_fact("launcher.tested", if template.tested { "yes" } else { "no" });
+        facts.add_fact(LAUNCHER_TESTED, if template.tested { "yes" } else { "no" });
         if let Some((name, _)) = profile {
             facts.add_fact("launcher.profile", name);
         }

@@ -2,7 +2,7 @@
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
-    CPU_ALLOWED, LAUNCHER_WORDS, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_PROCESSORS,
+    CPU_ALLOWED, LAUNCHER_TESTED, LAUNCHER_WORDS, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_PROCESSORS,
 };
 use tare_data::session::Side;
 use tare_data::warning::{LimitPair, Limited, Setting, SettingPair, Warning};
@@ -19,7 +19,8 @@ const LIMITS: &str = "limits";
 /// Limits in which an environment and its baseline differ, by whose words made them.
 ///
 /// Words of a person's own may set limits: those that launch one of the two, or an option. Then the limit is what is asked about, and
-/// stands beside the name of the side that has it. tare's own words set none, so that any other difference came about unasked.
+/// stands beside the name of the side that has it. Words that came along with tare set none, and nobody asks for a limit that the other
+/// side has: any other difference came about unasked.
 pub(crate) enum Apart {
     Asked(OwnLimits),
     /// A warning with both values.
@@ -30,19 +31,30 @@ impl Apart {
     /// Compares two sides, the first of which is measured against the second; none where they have the same limits.
     pub(crate) fn find([target, baseline]: [(&Side, &Facts); 2]) -> Option<Apart> {
         let is_asked = |(side, facts): (&Side, &Facts)| {
-            facts.get(LAUNCHER_WORDS).is_some() || side.specification.get_option(LIMITS).is_some()
+            let are_own_words = facts.get(LAUNCHER_WORDS).is_some() && facts.get(LAUNCHER_TESTED).is_none();
+            are_own_words || side.specification.get_option(LIMITS).is_some()
         };
         let own = match [target, baseline].map(is_asked) {
             [true, _] => Some([target, baseline]),
             [false, true] => Some([baseline, target]),
             [false, false] => None,
         };
-        let [(side, here), (_, other)] = own.unwrap_or([target, baseline]);
-        let (limits, settings) = (list_differences(here, other), list_other_settings(here, other));
-        (!limits.is_empty() || !settings.is_empty()).then(|| match own {
-            Some(_) => Apart::Asked(OwnLimits { target: side.name.clone(), limits, settings }),
-            None => Apart::Unasked(Warning::LimitsDiffer { limits, settings }),
-        })
+        let compare = |[(_, here), (_, other)]: [(&Side, &Facts); 2]| {
+            (list_differences(here, other), list_other_settings(here, other))
+        };
+        if let Some(sides) = own {
+            let (limits, settings) = compare(sides);
+            let is_limited = |pair: &LimitPair| {
+                pair.here.is_some_and(|here| pair.baseline.is_none_or(|baseline| here < baseline))
+            };
+            if limits.iter().all(is_limited) && !(limits.is_empty() && settings.is_empty()) {
+                let target = sides[0].0.name.clone();
+                return Some(Apart::Asked(OwnLimits { target, limits, settings }));
+            }
+        }
+        let (limits, settings) = compare([target, baseline]);
+        let differ = !limits.is_empty() || !settings.is_empty();
+        differ.then_some(Apart::Unasked(Warning::LimitsDiffer { limits, settings }))
     }
 }
 
@@ -112,6 +124,11 @@ mod tests {
         );
         assert_eq!(found(["native", "exec:box"], [&all, &launched]), is("exec:box", 0.2));
         assert_eq!(found(["podman", "native"], [&fifth, &all]), is("!", 0.2));
+        let outside = facts(&[("cpu.allowed", "2"), ("launcher.words", "./leaves-its-group")]);
+        assert_eq!(found(["exec:box", "native"], [&outside, &fifth]), is("!", 2.0), "nobody asks for more");
+        let mut shipped = launched.clone();
+        shipped.add_fact("launcher.tested", "yes");
+        assert_eq!(found(["lxc", "native"], [&shipped, &all]), is("!", 0.2), "tare chose its words");
         assert_eq!(found(["exec:box", "exec:box"], [&launched, &launched]), None);
     }
 
