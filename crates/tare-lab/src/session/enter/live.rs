@@ -108,9 +108,9 @@ pub(super) struct Inside<'a> {
     pub(super) turns: Option<String>,
     #[cfg(unix)]
     usage: Usage,
-    /// Reason why this start cannot take turns.
+    /// Proof of this start's turns, where the next one is tried again.
     #[cfg(unix)]
-    pub(super) unproven: Option<Failure>,
+    pub(super) proven: Option<Result<Turning, Failure>>,
 }
 
 impl<'a> LiveArena<'a> {
@@ -359,7 +359,7 @@ impl<'a> LiveArena<'a> {
                     #[cfg(unix)]
                     usage,
                     #[cfg(unix)]
-                    unproven: None,
+                    proven: None,
                 };
                 Ok((started, inside))
             }

@@ -43,8 +43,8 @@ impl LiveArena<'_> {
         if let Some(turning) = self.turnings.get(&sort(pair)) {
             return Ok(*turning);
         }
-        if let Some(Inside { unproven: Some(failure), .. }) = &self.targets[pair[0]].inside {
-            return Err(failure.clone());
+        if let Some(Inside { proven: Some(proven), .. }) = &self.targets[pair[0]].inside {
+            return proven.clone();
         }
         let can_be_placed = !kernels.contains(&KernelKind::Supervised);
         let on_one = can_be_placed.then(|| self.allowed_processors.first().copied()).flatten();
@@ -55,10 +55,13 @@ impl LiveArena<'_> {
         if proven.is_err() && on_one.is_some() {
             proven = self.try_turns(pair, None).map(|()| Turning::Anywhere);
         }
+        // What only went without a processor of its own may have met a busy moment: the next start is tried on one again.
         match (&proven, &mut self.targets[pair[0]].inside) {
-            (Ok(turning), _) => drop(self.turnings.insert(sort(pair), *turning)),
-            (Err(failure), Some(inside)) => inside.unproven = Some(failure.clone()),
-            (Err(_), None) => {}
+            (Ok(turning), _) if is_best(*turning, on_one) => {
+                self.turnings.insert(sort(pair), *turning);
+            }
+            (_, Some(inside)) => inside.proven = Some(proven.clone()),
+            (_, None) => {}
         }
         proven
     }
@@ -103,7 +106,12 @@ impl LiveArena<'_> {
     pub(super) fn run_proven(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [SideOutcome; 2] {
         let sides = self.run_turns(pair, requests);
         // A side that fails by itself says nothing about its turns.
-        let of_turns = [FailureKind::Partner, FailureKind::Deadline, FailureKind::NotSupported];
+        let of_turns = [
+            FailureKind::Partner,
+            FailureKind::Deadline,
+            FailureKind::NotSupported,
+            FailureKind::NotPermitted,
+        ];
         let mut failures = sides.iter().filter_map(|(outcome, _)| outcome.failure.as_ref()).peekable();
         if failures.peek().is_some() && failures.all(|failure| of_turns.contains(&failure.kind)) {
             self.turnings.remove(&sort(pair));
@@ -156,6 +164,11 @@ fn fill_in(target: &LiveTarget<'_>, request: &mut TrialRequest, file: &TurnFile)
     request.nonce = fresh_nonce()?;
     *request = target.resolved.ready.adapt_request(request.clone());
     Ok(())
+}
+
+/// Tells whether two environments take turns as well as they could with these processors.
+fn is_best(turning: Turning, on_one: Option<usize>) -> bool {
+    on_one.is_none() || turning == Turning::OneProcessor
 }
 
 /// Puts a pair in the order by which its turns are known: which side comes first is drawn.
