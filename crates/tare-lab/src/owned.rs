@@ -47,18 +47,19 @@ pub enum Owned {
 
 impl Owned {
     /// Tells whether it, or the only trace of it, would still be there after a restart of the machine. What lies in the session's scratch
-    /// folder goes with that, and processes, mounts, namespaces and control groups are the running kernel's.
+    /// folder goes with that, and processes, mounts, devices and control groups are the running kernel's.
     pub(crate) fn outlives_restart(&self, scratch: &Path) -> bool {
         match self {
             Owned::Folder(folder) => folder == scratch || !folder.starts_with(scratch),
             Owned::Mount(_)
             | Owned::Process { .. }
-            | Owned::NetworkNamespace(_)
             | Owned::NetworkDevice { .. }
             | Owned::Spared(_)
             | Owned::ControlGroup(_)
             | Owned::PlacedGroups(_) => false,
-            Owned::Container { .. }
+            // Its mount point is a file, and /run is not everywhere emptied.
+            Owned::NetworkNamespace(_)
+            | Owned::Container { .. }
             | Owned::Engine { .. }
             | Owned::ForgottenContainer { .. }
             | Owned::DistributionFolder { .. }
@@ -197,6 +198,7 @@ mod tests {
         let outlives = |thing: Owned| thing.outlives_restart(scratch);
         assert!(outlives(Owned::Folder(scratch.into())) && outlives(Owned::Folder("/home/u/x".into())));
         assert!(outlives(Owned::ForgottenContainer { id_file: scratch.join("id") }));
+        assert!(outlives(Owned::NetworkNamespace("tare-x".into())), "a file in /run, which may be on a disk");
         assert!(!outlives(Owned::Folder(scratch.join("00/00000"))), "it goes with the scratch folder");
         assert!(!outlives(Owned::Process { pid: 7, started_ticks: 7 }));
         assert!(!outlives(Owned::Mount(scratch.join("00"))) && !outlives(Owned::PlacedGroups(Vec::new())));

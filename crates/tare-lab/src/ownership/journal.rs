@@ -330,6 +330,8 @@ pub(crate) fn parse_journal(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize
                 things.remove(number);
             }),
             Ok(Entry::Joined {}) => {}
+            // A power cut leaves zeros where a line was not on the disk yet.
+            Err(_) if line.contains(&0) => {}
             Err(_) => unread += 1,
         }
     }
@@ -497,6 +499,8 @@ mod tests {
         };
         let whole = format!("{}{{\"from\":\"the future\"}}\n{}", entry(0, "/a"), entry(1, "/b"));
         assert_eq!(parse_journal(whole.as_bytes()), (None, vec![folder("/a"), folder("/b")], 1));
+        let zeros = [whole.as_bytes(), &[0; 90], b"\n"].concat();
+        assert_eq!(parse_journal(&zeros).2, 1, "a power cut leaves zeros, which are nobody's line");
         for torn in 1..entry(1, "/b").len() {
             let (_, things, unread) = parse_journal(&whole.as_bytes()[..whole.len() - torn]);
             assert_eq!((things, unread), (vec![folder("/a")], 1));
