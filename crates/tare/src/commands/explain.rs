@@ -11,7 +11,7 @@ use tare_data::session::specification::NATIVE;
 use tare_data::session::{Ending, Role, Session};
 use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
-use tare_lab::session::trust_environments;
+use tare_lab::session::{self, trust_environments};
 use tare_lab::study::Study;
 use tare_report::{json, terminal};
 
@@ -26,6 +26,8 @@ const MOST_FIRST: Duration = Duration::from_secs(10);
 /// Time for a bill in one environment, and for each further one: a dozen prices are calibrated in a third of it.
 const TIME_OF_A_BILL: Duration = Duration::from_secs(44);
 const TIME_OF_ANOTHER: Duration = Duration::from_secs(15);
+/// Time for the prices, in times of what the first answer took: ten seconds of it, which a quick command takes, leave the usual time.
+const MORE_OF_A_LONG_COMMAND: u32 = 3;
 /// Environments that are measured where none is named.
 const UNNAMED: usize = 3;
 /// Study that measures the prices.
@@ -49,22 +51,9 @@ fn explain(args: &Explain) -> Result<Exit, CommandError> {
         Some(study) => own_commands::of_file(study),
         None => study_of_words(&args.words),
     };
-    let mut session = args.session.clone();
-    // A number of rounds, a plan and a document are of one session.
-    if record.is_none() && session.rounds.is_none() && !session.dry_run && !args.json {
-        let began = Instant::now();
-        let budget = session.budget.unwrap_or_else(|| choose_budget(args));
-        let Some(needed) = time_first(args, commands()?, (budget / 4).min(MOST_FIRST))? else {
-            return Ok(Exit::Interrupted);
-        };
-        session.budget = Some(budget.saturating_sub(began.elapsed()));
-        if session.only.is_empty() {
-            session.only = needed;
-        }
-    }
-    let request = || {
+    let request = |options: &SessionOptions| {
         let own = commands()?;
-        let mut options = session.clone();
+        let mut options = options.clone();
         if !options.only.is_empty() {
             // Chooses among the prices: the command is what is explained.
             options.only.push(format!("{USER}*"));
@@ -74,7 +63,23 @@ fn explain(args: &Explain) -> Result<Exit, CommandError> {
             ..counted(own.join_study(Study::from_name(PRICES)?)?, &options)?
         })
     };
-    let Some(obtained) = recorded::obtain_session(record, &args.session, args.json, request)? else {
+    let mut session = args.session.clone();
+    // A number of rounds, a plan and a document are of one session.
+    if record.is_none() && session.rounds.is_none() && !session.dry_run && !args.json {
+        // Whatever is wrong with the request is refused before anything runs.
+        session::dry_run(&request(&session)?, &paths::make_setting(session.scratch.as_deref())?)?;
+        let began = Instant::now();
+        let budget = session.budget.unwrap_or_else(|| choose_budget(args));
+        let Some(needed) = time_first(args, commands()?, (budget / 4).min(MOST_FIRST))? else {
+            return Ok(Exit::Interrupted);
+        };
+        session.budget = Some(leave_budget(session.budget, budget, began.elapsed()));
+        if session.only.is_empty() {
+            session.only = needed;
+        }
+    }
+    let obtained = recorded::obtain_session(record, &args.session, args.json, || request(&session))?;
+    let Some(obtained) = obtained else {
         return Ok(Exit::Done);
     };
     require_prices(&obtained.session, &obtained.record)?;
@@ -88,6 +93,13 @@ fn choose_budget(args: &Explain) -> Duration {
     TIME_OF_A_BILL + TIME_OF_ANOTHER * u32::try_from(further).unwrap_or(u32::MAX)
 }
 
+/// Computes the time of the session with the prices: what the first one left of a time that was given, and else enough for a command
+/// that takes long, too, which runs several times before anything is priced.
+fn leave_budget(given: Option<Duration>, budget: Duration, spent: Duration) -> Duration {
+    let left = budget.saturating_sub(spent);
+    if given.is_some() { left } else { left.max(budget * 3 / 4).max(spent * MORE_OF_A_LONG_COMMAND) }
+}
+
 /// Times the commands alone for some seconds, and answers with that before anything is priced; the session with the prices times them
 /// again, so that this record is not kept. Returns the prices that the counted demand needs, or nothing if the user ended it.
 fn time_first(
@@ -97,7 +109,11 @@ fn time_first(
 ) -> Result<Option<Vec<String>>, CommandError> {
     let (budget, only) = (Some(budget), Vec::new());
     let options = SessionOptions { budget, only, record: None, ..args.session.clone() };
-    let request = Request { environments: args.environments.clone(), ..counted(commands, &options)? };
+    let mut request = Request { environments: args.environments.clone(), ..counted(commands, &options)? };
+    // The user's folder may refuse a file, and gets none that is removed again.
+    if let Some(name) = request.record.file_name() {
+        request.record = options.scratch.clone().unwrap_or_else(std::env::temp_dir).join(name);
+    }
     // The session refuses whatever cannot be measured with the prices as well, with its reason.
     let recorded = match recorded::measure_session(request, options.scratch.as_deref()) {
         Ok(recorded) => recorded,
