@@ -131,7 +131,7 @@ export interface Page extends Spoken {
   /** What is known of work that lasts; null where nothing was compared. */
   lasting: string | null;
   report: Report; answers: AnswerWords[]; signs: { sign: string; meaning: string }[]; record: string | null; again: string | null; interference: Interference;
-  /** The block to paste; null while the session runs. */
+  /** The block to paste; null while the session runs, and where there is no room for it. */
   paste: string | null;
   /** Progress of a running session; null once it has ended. */
   running: string | null;

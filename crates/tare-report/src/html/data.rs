@@ -27,7 +27,7 @@ use crate::view;
 const MOST_TRIALS: usize = 700;
 /// Limit on rounds; beyond it, those of further metrics are left out. At four to five characters each, they
 /// take a fifth of the page's limit. The JSON document has them all.
-const MOST_ROUNDS: usize = 39_000;
+const MOST_ROUNDS: usize = 40_000;
 /// Bytes of a trial in the page.
 const LETTERS_OF_A_TRIAL: usize = 20;
 /// Resolution of rounds, as parts of their environment's median: takes half the bytes of the value itself.
@@ -67,7 +67,7 @@ pub struct Page<'a> {
     lasting: Option<String>,
     record: Option<&'a str>,
     again: Option<&'a str>,
-    /// The block to paste, which a button copies; null while the session runs.
+    /// The block to paste, which a button copies; null while the session runs, and where there is no room for it.
     paste: Option<&'a str>,
     /// Progress of a session that still runs; null once it has ended.
     running: Option<&'a str>,
@@ -102,9 +102,10 @@ impl<'a> Page<'a> {
         report.lasting.clear();
         let (rounds, room) = rounds(&mut report);
         let words = options.language.page_words();
-        let letters =
-            words.iter().flatten().map(|(english, other)| english.len() + other.len()).sum::<usize>();
-        // A page without room for all rounds has words in place of trials.
+        let of_words = words.iter().flatten().map(|(english, other)| english.len() + other.len());
+        let block = options.paste.filter(|_| options.running.is_none());
+        let letters = of_words.sum::<usize>() + block.map_or(0, str::len);
+        // A page without room for all rounds has words and the block to paste in place of trials.
         let is_full = rounds.iter().any(Vec::is_empty);
         let fewer = if is_full { letters / LETTERS_OF_A_TRIAL } else { 0 };
         // The page shows the comparison of the baseline with itself; the JSON document has its rounds.
@@ -143,7 +144,7 @@ impl<'a> Page<'a> {
             lasting: view::describe_lasting(findings, true, options.language),
             record: options.record,
             again: options.again,
-            paste: options.paste.filter(|_| options.running.is_none()),
+            paste: block.filter(|_| fewer < MOST_TRIALS),
             running: options.running,
             interference: TotalInterference::of(session),
             starts: list_starts(session, if is_full { 0 } else { room }),
