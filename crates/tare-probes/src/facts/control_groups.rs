@@ -196,11 +196,6 @@ impl Lowest {
         lowest
     }
 
-    /// Returns the memory limit, in bytes.
-    pub fn memory(&self) -> Option<u64> {
-        self.limits.get(LIMIT_MEMORY).map(|(bytes, _)| *bytes as u64)
-    }
-
     /// Lists the limits as facts: processors, bytes and processes.
     pub(crate) fn list_facts(&self) -> impl Iterator<Item = (&'static str, String, usize)> {
         self.limits.iter().map(|(key, (limit, height))| (*key, limit.to_string(), *height))
@@ -291,12 +286,6 @@ pub(crate) fn note_shares(groups: &[Group], read: Read<'_>, facts: &mut Facts) {
         let set: Vec<String> = of_levels.map(|value| value.trim().to_owned()).collect();
         facts.add_fact(key, if set.is_empty() { USUAL.to_owned() } else { set.join(" ") });
     }
-}
-
-/// Reads the lowest limits of a process, by the folder of procfs that it has.
-pub(crate) fn read_lowest(process: &Path, mounts: &[Mount], read: Read<'_>) -> Option<Lowest> {
-    let text = read(&process.join("cgroup").to_string_lossy())?;
-    Some(Lowest::read(&find_groups(&text, mounts), read))
 }
 
 #[cfg(test)]

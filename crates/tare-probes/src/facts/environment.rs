@@ -3,7 +3,8 @@
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
     KERNEL_BUILD, KERNEL_COMMAND_LINE, KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, KERNEL_VERSION,
-    MACHINE_PRODUCT, MACHINE_VENDOR, MEMORY_TOTAL_BYTES, PROCESS_STORE_BYPASS, ROOT_TYPE, WSL_VERSION,
+    LIMIT_MEMORY, MACHINE_PRODUCT, MACHINE_VENDOR, MEMORY_TOTAL_BYTES, PROCESS_STORE_BYPASS, ROOT_TYPE,
+    WSL_VERSION,
 };
 
 use super::{clock as reads, control_groups, inherited, mounts, network, processor};
@@ -123,7 +124,9 @@ fn limits(facts: &mut Facts) {
 
 /// Reads the memory limit of this process's control groups, in bytes.
 pub(crate) fn read_memory_limit() -> Option<u64> {
-    control_groups::read_lowest("/proc/self".as_ref(), &mounts::list_mounts().ok()?, &read_text)?.memory()
+    let mut facts = Facts::default();
+    limits(&mut facts);
+    facts.get_integer(LIMIT_MEMORY)
 }
 
 #[cfg(test)]
