@@ -224,7 +224,9 @@ fn sum_up(rows: &[&Row], steps: &[String], language: Language) -> String {
         });
     }
     let all = judged.len() * steps.len();
-    let missing = judged.iter().flat_map(|row| &row.cells).filter(|cell| cell.comparison().is_none()).count();
+    // With both orders, the rungs of the reverse one come after these.
+    let cells = judged.iter().flat_map(|row| row.cells.iter().take(steps.len()));
+    let missing = cells.filter(|cell| cell.comparison().is_none()).count();
     sentences.extend(sum_up_others(&others, others.len() + missing == all, language));
     sentences.extend(
         (missing > 0).then(|| say!(language, "Not compared: {count} of {all}.", count = missing, all = all)),
@@ -273,4 +275,22 @@ fn adds(below: f64, comparison: &Comparison, unit: Unit, language: Language) -> 
         let [low, high] = comparison.interval.ends(text);
         [text(comparison.ratio), say!(language, "({low} to {high})", low = low, high = high)]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::findings::Missing;
+
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn rungs_of_the_reverse_order_are_not_counted() {
+        let mut findings = specimen::make_findings(2);
+        for row in &mut findings.rows {
+            row.cells.iter_mut().for_each(|cell| *cell = Cell::Missing(Missing::NotReached));
+        }
+        let rows: Vec<&Row> = findings.rows.iter().filter(|row| row.headline).collect();
+        assert_eq!(sum_up(&rows, &["seccomp".to_owned()], Language::English), "Not compared: 7 of 7.");
+    }
 }
