@@ -84,8 +84,13 @@ impl Said {
     }
 
     pub(crate) fn share_above(self) -> String {
+        format_share_above(self.bound() - 1.0)
+    }
+
+    /// Gives the factor that "at most" names: the answer's bound, or the interval's upper end.
+    fn bound(self) -> f64 {
         let [_, high] = self.interval.ends(f64::from);
-        format_share_above(self.most.unwrap_or(high) - 1.0)
+        self.most.unwrap_or(high)
     }
 
     fn factor(self, language: Language) -> String {
@@ -98,6 +103,11 @@ impl Said {
     pub fn interval(self, language: Language) -> String {
         format_range(self.interval.ends(f64::from), self.margin, language)
     }
+}
+
+/// Finds the answer with the highest bound, which holds for all of several.
+pub(crate) fn find_loosest<'a>(all: impl IntoIterator<Item = &'a Comparison>) -> Option<Said> {
+    all.into_iter().map(Said::of_comparison).max_by(|a, b| a.bound().total_cmp(&b.bound()))
 }
 
 /// Says the answer of a comparison: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
@@ -481,6 +491,22 @@ mod tests {
             crate::number::format_percent(find_smallest_difference(&found).expect("it is finite"))
         };
         assert_eq!([shown(1.0002), shown(0.9998), shown(1.026)], ["0.1 %", "0.1 %", "2.6 %"]);
+    }
+
+    #[test]
+    fn the_loosest_of_several_bounds_is_the_one_that_is_shown() {
+        let bounded = |high: f64, more: f64| {
+            let mut found = specimen::make_comparison(100.0, 1.0, 1);
+            found.interval = Interval::new(0.99, high);
+            found.slow.as_mut().expect("it counted slow batches").most = more;
+            found
+        };
+        // The row of the higher interval is not that of the higher bound.
+        let rows = [bounded(1.03, 0.0), bounded(1.018, 0.05)];
+        let shown = |found: Option<Said>| found.map(Said::share_above);
+        assert_eq!(shown(find_loosest(&rows)), shown(find_loosest(&rows[1..])));
+        assert_ne!(shown(find_loosest(&rows)), shown(find_loosest(&rows[..1])));
+        assert_eq!(shown(find_loosest(&[])), None);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The interval of a ratio, whose ends only the analysis compares with anything.
 
-use std::cmp::Ordering;
-
 use serde::Serialize;
 
 use crate::statistics::signed_ranks;
@@ -58,11 +56,6 @@ impl Interval {
     /// Writes both ends, the lower one first.
     pub fn ends<T>(self, write: impl FnMut(f64) -> T) -> [T; 2] {
         [self.low, self.high].map(write)
-    }
-
-    /// Orders intervals by their higher ends, for the bound that holds for all of several.
-    pub fn compare_highs(self, other: Interval) -> Ordering {
-        self.high.total_cmp(&other.high)
     }
 
     /// Checks if there is an interval at both ends.

@@ -243,8 +243,8 @@ fn describe_count(word: &str, cells: &[Compared], all: usize, language: Language
 }
 
 fn describe_bounded(cells: &[Compared], all: usize, language: Language) -> Option<String> {
-    let (_, loosest) = cells.iter().max_by(|a, b| a.1.interval.compare_highs(b.1.interval))?;
-    describe_count(&words::Said::of_comparison(loosest).without_reach(language), cells, all, language)
+    let loosest = words::find_loosest(cells.iter().map(|(_, found)| *found))?;
+    describe_count(&loosest.without_reach(language), cells, all, language)
 }
 
 fn describe_unsure(cells: &[Compared], all: usize, language: Language) -> Option<String> {

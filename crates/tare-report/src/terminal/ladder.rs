@@ -244,8 +244,8 @@ fn sum_up_others(others: &[&Comparison], are_all: bool, language: Language) -> V
             say!(language, "Not sure in {count} of {all} others.", count = open.len(), all = others.len())
         }
     });
-    let of_known = known.iter().max_by(|a, b| a.interval.compare_highs(b.interval)).map(|loosest| {
-        let share = words::Said::of_comparison(loosest).share_above();
+    let of_known = words::find_loosest(known.iter().copied()).map(|loosest| {
+        let share = loosest.share_above();
         let is_of_short = known.iter().any(|found| found.answer().is_of_short());
         let is_typical =
             known.iter().any(|found| matches!(found.answer().why(), Some(Why::Mean | Why::Typical)));

@@ -11,7 +11,7 @@ use crate::answers::table::answer_words;
 use crate::language::{Language, message, say};
 use crate::terminal::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::text::{GLUE, clean_text};
-use crate::words::{NOT_COMPARED, Said};
+use crate::words::{NOT_COMPARED, Said, find_loosest};
 
 /// Environments from which on kinds of work come first: the rows of fewer are taken in at a glance.
 const FEWEST_ENVIRONMENTS: usize = 3;
@@ -134,8 +134,7 @@ fn say_range(known: &[&Comparison], are_all: bool, language: Language) -> Option
     let fastest = is(|kind| kind == Kind::Faster).min_by(by_ratio).map(say);
     let all_slower = is(Kind::is_slower).count() == known.len() && are_all;
     let loosest = || {
-        let bounded = is(|kind| kind != Kind::Faster).max_by(|a, b| a.interval.compare_highs(b.interval))?;
-        let share = Said::of_comparison(bounded).share_above();
+        let share = find_loosest(is(|kind| kind != Kind::Faster))?.share_above();
         Some(match are_all && is(|kind| kind == Kind::Same).count() == known.len() {
             true => language.word("same").to_owned(),
             false => say!(language, "at most {share}", share = share),
