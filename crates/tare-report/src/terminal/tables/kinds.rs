@@ -129,9 +129,15 @@ fn summarise_cells(findings: &Findings, rows: &[&Row], target: usize, language: 
 fn say_range(known: &[&Comparison], are_all: bool, language: Language) -> Option<String> {
     let is = |wanted: fn(Kind) -> bool| known.iter().copied().filter(move |of| wanted(of.answer().kind()));
     let say = |found: &Comparison| Said::of_comparison(found).without_reach(language);
-    let by_ratio = |a: &&Comparison, b: &&Comparison| a.ratio.total_cmp(&b.ratio);
-    let (least, most) = (is(Kind::is_slower).min_by(by_ratio), is(Kind::is_slower).max_by(by_ratio));
-    let fastest = is(|kind| kind == Kind::Faster).min_by(by_ratio).map(say);
+    // What is known of "over 3x" is its lower end.
+    let factor = |of: &Comparison| match of.answer().kind() {
+        Kind::AtLeast => of.interval.ends(f64::from)[0],
+        _ => of.ratio,
+    };
+    let by_factor = |a: &&Comparison, b: &&Comparison| factor(a).total_cmp(&factor(b));
+    let (least, most) = (is(Kind::is_slower).min_by(by_factor), is(Kind::is_slower).max_by(by_factor));
+    let is_faster = |kind: Kind| kind == Kind::Faster;
+    let (fastest, least_fast) = (is(is_faster).min_by(by_factor), is(is_faster).max_by(by_factor));
     let all_slower = is(Kind::is_slower).count() == known.len() && are_all;
     let loosest = || {
         let share = find_loosest(is(|kind| kind != Kind::Faster))?.share_above();
@@ -140,13 +146,51 @@ fn say_range(known: &[&Comparison], are_all: bool, language: Language) -> Option
             false => say!(language, "at most {share}", share = share),
         })
     };
-    let high = most.map(say).or_else(loosest);
-    match (fastest.or_else(|| least.filter(|_| all_slower).map(say)), high) {
+    let high = most.map(say).or_else(loosest).or_else(|| least_fast.map(say));
+    match (fastest.map(say).or_else(|| least.filter(|_| all_slower).map(say)), high) {
         (Some(low), Some(high)) if low != high => {
             Some(say!(language, "{low} to {high}", low = low, high = high))
         }
         (Some(low), _) => Some(low),
+        (None, Some(high)) if most.is_some_and(|of| of.answer().kind() == Kind::AtLeast) => {
+            Some(say!(language, "some {high}", high = high))
+        }
         (None, Some(high)) if most.is_some() => Some(say!(language, "up to {high}", high = high)),
         (None, high) => high,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::findings::Interval;
+
+    use super::*;
+    use crate::specimen;
+
+    fn range(known: &[Comparison], are_all: bool) -> String {
+        say_range(&known.iter().collect::<Vec<_>>(), are_all, Language::English).unwrap_or_default()
+    }
+
+    fn make(ratio: f64) -> Comparison {
+        specimen::make_comparison(100.0, ratio, 1)
+    }
+
+    /// Makes a comparison that is known to be beyond a factor alone, wherever its estimate is.
+    fn make_beyond(low: f64, ratio: f64) -> Comparison {
+        Comparison { interval: Interval::new(low, f64::INFINITY), ..make(ratio) }
+    }
+
+    #[test]
+    fn a_range_of_faster_rows_has_both_ends() {
+        assert_eq!(range(&[make(0.5), make(0.9)], true), "0.5x to 0.9x");
+        assert_eq!(range(&[make(0.5)], true), "0.5x");
+        assert_eq!(range(&[make(0.5), make(0.9), make(1.0)], true), "0.5x to at most 2 %");
+    }
+
+    #[test]
+    fn an_unknown_size_counts_as_its_lower_end() {
+        let of = |low| [make(2.0), make(5.0), make_beyond(low, 41.0)];
+        assert_eq!([range(&of(3.0), true), range(&of(3.0), false)], ["2x to 5x", "up to 5x"]);
+        assert_eq!([range(&of(8.0), true), range(&of(8.0), false)], ["2x to over 8x", "some over 8x"]);
     }
 }
