@@ -113,9 +113,9 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
         out.blank();
         out.plain(language.word("Nothing was measured."));
     } else if let Some(kinds) = &kinds {
-        let legend = out.kinds(session, findings, (&rows[..], &kinds[..]), width);
+        let (notes, legend) = out.kinds(session, findings, (&rows[..], &kinds[..]), width);
         out.blank();
-        out.explanations(&legend, &Notes::default(), prose);
+        out.explanations(&legend, &notes, prose);
     } else {
         let (notes, legend) = out.tables(session, findings, &rows, width, options.wide);
         out.blank();
@@ -246,25 +246,26 @@ impl Output {
         legend
     }
 
-    /// Adds the table of kinds of work. Returns its legend.
+    /// Adds the table of kinds of work. Returns its notes and its legend.
     fn kinds(
         &mut self,
         session: &Session,
         findings: &Findings,
         (rows, kinds): (&[&Row], &[kinds::WorkKind]),
         width: usize,
-    ) -> Vec<String> {
+    ) -> (Notes, Vec<String>) {
         let language = self.language;
+        let mut notes = Notes::default();
         self.blank();
         self.paragraph("", &answers::make_caption(findings, rows, language), width, Style::new());
-        for lines in kinds::render_kinds(findings, kinds, (width, self.coloured), language) {
+        for lines in kinds::render_kinds(findings, kinds, &mut notes, (width, self.coloured), language) {
             lines.iter().for_each(|line| self.plain(line));
             self.blank();
         }
         let mut legend = answers::explain_answers(session, rows, answers::Form::Words, language);
         legend.push(kinds::explain_kinds(language));
         legend.extend(signs::explain_signs(findings, rows, language, &Sign::ALL));
-        legend
+        (notes, legend)
     }
 
     /// Adds the tables with all that is known of every metric.

@@ -9,12 +9,15 @@ use super::cells::quiet_style;
 use crate::answers::signs::{Sign, list_signs};
 use crate::answers::table::answer_words;
 use crate::language::{Language, message, say};
+use crate::notes::Notes;
 use crate::terminal::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::text::{GLUE, clean_text};
-use crate::words::{NOT_COMPARED, Said, find_loosest};
+use crate::words::{NOT_COMPARED, Said, describe_missing, find_loosest};
 
 /// Environments from which on kinds of work come first: the rows of fewer are taken in at a glance.
 const FEWEST_ENVIRONMENTS: usize = 3;
+/// Reasons for which one cell refers to notes.
+const MOST_REASONS: usize = 3;
 
 /// Rows of one kind of work, with its name.
 pub type WorkKind<'a> = (&'static str, Vec<&'a Row>);
@@ -46,10 +49,11 @@ pub fn group_rows<'a>(findings: &Findings, rows: &[&'a Row]) -> Option<Vec<WorkK
     (is_shorter && findings.subjects.len() >= FEWEST_ENVIRONMENTS).then_some(kinds)
 }
 
-/// Renders the table, or several below each other, each a list of lines.
+/// Renders the table, or several below each other, each a list of lines. `notes` take the reasons of cells without any answer.
 pub fn render_kinds(
     findings: &Findings,
     kinds: &[WorkKind],
+    notes: &mut Notes,
     (width, coloured): (usize, bool),
     language: Language,
 ) -> Vec<Vec<String>> {
@@ -57,10 +61,16 @@ pub fn render_kinds(
     let names = kinds.iter().map(|(name, _)| words(language.word(name), Style::new()));
     let heading = words(language.word("kind of work"), Style::new().bold());
     let labels: Vec<GridCell> = std::iter::once(heading).chain(names).collect();
+    // Notes are numbered in the order of reading.
+    let mut line_of = |rows: &[&Row]| -> Vec<GridCell> {
+        let cells =
+            (0..findings.subjects.len()).map(|at| summarise_cells(findings, rows, at, notes, language));
+        cells.map(|(text, style)| words(&text, style)).collect()
+    };
+    let lines: Vec<Vec<GridCell>> = kinds.iter().map(|(_, rows)| line_of(rows)).collect();
     let column = |(at, name): (usize, &String)| {
-        let cells = kinds.iter().map(|(_, rows)| summarise_cells(findings, rows, at, language));
         let heading = words(&clean_text(name), Style::new().bold());
-        std::iter::once(heading).chain(cells.map(|(text, style)| words(&text, style))).collect()
+        std::iter::once(heading).chain(lines.iter().map(|line| line[at].clone())).collect()
     };
     let subjects: Vec<Vec<GridCell>> = findings.subjects.iter().enumerate().map(column).collect();
     let all = subjects.len();
@@ -100,15 +110,21 @@ pub fn explain_kinds(language: Language) -> String {
 }
 
 /// Says the range of the answers of rows in an environment, and in how many there is none: `same`, `5x to 9x`, `up to 118x, 2 of 5
-/// open`.
-fn summarise_cells(findings: &Findings, rows: &[&Row], target: usize, language: Language) -> (String, Style) {
+/// open`. A dash has the marks of its reasons.
+fn summarise_cells(
+    findings: &Findings,
+    rows: &[&Row],
+    target: usize,
+    notes: &mut Notes,
+    language: Language,
+) -> (String, Style) {
     let compared: Vec<&Comparison> =
         rows.iter().filter_map(|row| row.cells.get(target).and_then(Cell::comparison)).collect();
     let (open, known): (Vec<&Comparison>, Vec<&Comparison>) =
         compared.iter().partition(|found| found.answer().kind() == Kind::NotSure);
     let missing = rows.len() - compared.len();
     if compared.is_empty() {
-        return (NOT_COMPARED.to_owned(), quiet_style());
+        return (NOT_COMPARED.to_owned() + &mark_reasons(rows, target, notes, language), quiet_style());
     }
     let signs = compared.iter().flat_map(|found| list_signs(findings, target, found)).collect::<Vec<_>>();
     let signs = Sign::ALL.into_iter().filter(|sign| signs.contains(sign)).map(Sign::character);
@@ -123,6 +139,20 @@ fn summarise_cells(findings: &Findings, rows: &[&Row], target: usize, language: 
     let worst = known.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio)).or(open.first());
     let style = worst.map_or_else(quiet_style, |found| answer_words(found.answer().kind()).colour.terminal);
     (language.join_with_commas(&parts), style)
+}
+
+/// Lists the marks of the reasons why rows have no answer in an environment.
+fn mark_reasons(rows: &[&Row], target: usize, notes: &mut Notes, language: Language) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    for cell in rows.iter().filter_map(|row| row.cells.get(target)) {
+        let Cell::Missing(missing) = cell else { continue };
+        let reason = describe_missing(missing, language);
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    let marks: Vec<String> = reasons.iter().take(MOST_REASONS).map(|reason| notes.add_note(reason)).collect();
+    marks.join("·")
 }
 
 /// Says from where to where answers reach that are known; none where there are none. Only `are_all` of a kind may be the same.
@@ -162,7 +192,7 @@ fn say_range(known: &[&Comparison], are_all: bool, language: Language) -> Option
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::findings::Interval;
+    use tare_analysis::findings::{Interval, Missing};
 
     use super::*;
     use crate::specimen;
@@ -192,5 +222,26 @@ mod tests {
         let of = |low| [make(2.0), make(5.0), make_beyond(low, 41.0)];
         assert_eq!([range(&of(3.0), true), range(&of(3.0), false)], ["2x to 5x", "up to 5x"]);
         assert_eq!([range(&of(8.0), true), range(&of(8.0), false)], ["2x to over 8x", "some over 8x"]);
+    }
+
+    #[test]
+    fn a_dash_has_its_reasons_below_the_table() {
+        let mut findings = specimen::make_findings(3);
+        findings.rows.iter_mut().for_each(|row| row.cells[2] = Cell::Missing(Missing::NotReached));
+        let rows: Vec<&Row> = findings.rows.iter().filter(|row| row.headline).collect();
+        let mut notes = Notes::default();
+        let kinds = group_rows(&findings, &rows).unwrap();
+        let lines = render_kinds(&findings, &kinds, &mut notes, (100, false), Language::English).concat();
+        let of = |name: &str| lines.iter().find(|line| line.starts_with(name)).unwrap().clone();
+        assert!(of("system calls").ends_with(" –¹") && of("files").contains(" –² "), "{lines:?}");
+        let (listed, _) = notes.list_notes();
+        let reasons: Vec<&str> = listed.iter().map(|(_, reason)| *reason).collect();
+        assert_eq!(
+            reasons,
+            [
+                "not measured: the session ended before it",
+                "not comparable: fsync costs nothing in this place: memory overlay"
+            ]
+        );
     }
 }
