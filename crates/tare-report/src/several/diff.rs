@@ -367,8 +367,9 @@ pub(crate) fn record_of<'a>((record, file): (&'a Judged, &'a str)) -> Record<'a>
 pub fn list_met_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
     crate::gate::list_first_cells(outcome, Language::English, |judged| {
         let row = changes.rows.get(judged.row)?;
-        let ([label, old, new, change], _) =
+        let ([label, old, new, change], reason) =
             row_texts(row, row.cells.get(judged.target)?, false, Language::English);
+        let change = reason.map_or(change.clone(), |reason| format!("{change}: {reason}"));
         let target = clean_text(&changes.targets.get(judged.target)?.name);
         Some(format!("{target}: {label} {old} -> {new} {change} ({})", judged.condition))
     })
@@ -378,6 +379,7 @@ pub fn list_met_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
 mod tests {
     use tare_analysis::change::compare_records;
     use tare_analysis::findings::Cell;
+    use tare_analysis::gate::{self, Ruling};
 
     use super::*;
     use crate::specimen;
@@ -437,6 +439,20 @@ mod tests {
         let text = shown(render_diff_markdown, Language::English);
         assert!(text.contains("| gvisor | system call | 24x (23.9 to 24.4x) | 29x"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + 2 * 7);
+    }
+
+    #[test]
+    fn a_cell_that_meets_a_condition_without_a_change_has_its_reason() {
+        let (old, mut session) = (specimen::make_session(2), specimen::make_session(2));
+        session.plan.cases[2].definition = "d1".into();
+        let old = Judged::new(old, specimen::make_findings(2));
+        let new = Judged::new(session, specimen::make_findings(2));
+        let changes = compare_records(&[&old], &[&new], 0.005);
+        let met = gate::Judged { row: 2, target: 0, answer: Ruling::Trips, condition: "slower".into() };
+        let lines = list_met_cells(&changes, &Outcome { cells: vec![met], ..Outcome::default() });
+        let [line] = &lines[..] else { panic!("{lines:?}") };
+        assert!(line.contains("not comparable: ") && line.contains("definitions"), "{line}");
+        assert!(line.ends_with(" (slower)"), "{line}");
     }
 
     #[test]
