@@ -37,6 +37,8 @@ struct Tried {
     name: String,
     specification: String,
     state: Result<Seen, NotReady>,
+    /// True where its programs are here, whether or not it could be entered.
+    is_found: bool,
     /// True where it is entered only when it is named: a guest that boots, a daemon's, another machine, a further form of one.
     waits: bool,
     /// Name in a few words.
@@ -106,6 +108,7 @@ pub fn run_check(args: Check) -> Result<Exit, CommandError> {
                 + &describe_peers(&found)
                 + &describe_lacking(&found)
                 + &describe_entered(&found)
+                + &describe_waiting(&found)
         }
     };
     ui::print_text(&text, args.json)?;
@@ -158,6 +161,7 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::from_reason(e.to_string())),
         Err(e) => return Err(e),
     };
+    let is_found = ready.is_ok();
     let state = ready.map(|about| Seen { about, ..Seen::default() });
     let named = environments::parse_environment(specification).ok();
     let provider = named.as_ref().map(|named| &named.provider);
@@ -165,6 +169,7 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         name: name.to_owned(),
         specification: specification.to_owned(),
         state,
+        is_found,
         waits: provider.is_none_or(|provider| !provider.descends || provider.kernel.is_guest()),
         about: provider.map_or_else(String::new, |provider| provider.short_description.clone()),
     })
@@ -189,16 +194,8 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
     if was_interrupted {
         return Err(LabError::new(ErrorKind::Interrupted, "interrupted").into());
     }
-    let entered = match starts {
-        Ok(entered) => entered,
-        // No environment is ready on a machine where no session can begin.
-        Err(error) => {
-            let not_ready = NotReady { reason: error.to_string(), command: error.hint };
-            let seemed_ready = environments.iter_mut().filter(|tried| tried.is_ready());
-            seemed_ready.for_each(|tried| tried.state = Err(not_ready.clone()));
-            return Ok(());
-        }
-    };
+    // Where no session can begin, nothing is known of any environment: one error has the reason.
+    let entered = starts?;
     for tried in environments {
         let Ok(seen) = &mut tried.state else { continue };
         let specification = environments::parse_environment(&tried.specification)?.specification;
@@ -292,6 +289,36 @@ fn describe_entered(found: &Findings) -> String {
     describe_part(ui::find_language().word("Environments, each entered once"), &entered)
 }
 
+/// Describes the environments that are entered when they are named.
+fn describe_waiting(found: &Findings) -> String {
+    let head = ui::find_language().word("Found, and entered only when named, as in tare check --in NAME");
+    describe_list(head, &list_ready(found, true), measure_names(found))
+}
+
+/// Lists the environments that are ready, with their names in a few words: those that wait to be named, or the others.
+fn list_ready(found: &Findings, waits: bool) -> Vec<(&str, String)> {
+    let language = ui::find_language();
+    let of = found.environments.iter().filter(|tried| tried.is_ready() && tried.waits == waits);
+    of.map(|tried| (tried.name.as_str(), language.describe(&tried.about).to_owned())).collect()
+}
+
+/// Measures the longest name of an environment.
+fn measure_names(found: &Findings) -> usize {
+    found.environments.iter().map(|tried| tried.name.len()).max().unwrap_or(0)
+}
+
+/// Writes names with a text beside each, in a column of this width; nothing where there are none.
+fn describe_list(head: &str, rows: &[(&str, String)], widest: usize) -> String {
+    let mut text = String::new();
+    if !rows.is_empty() {
+        let _ = writeln!(text, "\n{head}");
+    }
+    for (name, about) in rows {
+        let _ = writeln!(text, "{}", format!("  {name:widest$}  {}", plain_line(about)).trim_end());
+    }
+    text
+}
+
 fn describe_part(head: &str, rows: &[&Tried]) -> String {
     match rows {
         [] => String::new(),
@@ -316,37 +343,29 @@ fn describe_found(found: &Findings) -> String {
 /// Describes what is ready, then what is entered when it is named, then what one line makes ready.
 fn describe_overview(found: &Findings) -> String {
     let language = ui::find_language();
-    let all = || found.environments.iter();
-    let widest = all().map(|tried| tried.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    let mut add = |head: &str, rows: &[(&str, String)]| {
-        if !rows.is_empty() {
-            let _ = writeln!(text, "\n{head}");
-        }
-        for (name, about) in rows {
-            let _ = writeln!(text, "{}", format!("  {name:widest$}  {}", plain_line(about)).trim_end());
-        }
+    let widest = measure_names(found);
+    let list = |head: &str, rows: &[(&str, String)]| describe_list(head, rows, widest);
+    let lacking = |is_found: bool| {
+        let of = found.environments.iter().filter(move |tried| tried.is_found == is_found);
+        of.filter_map(|tried| Some((tried.name.as_str(), tried.state.as_ref().err()?)))
     };
-    let about = |tried: &Tried| language.describe(&tried.about).to_owned();
-    let ready = |waits: bool| -> Vec<(&str, String)> {
-        let of = all().filter(|tried| tried.is_ready() && tried.waits == waits);
-        of.map(|tried| (tried.name.as_str(), about(tried))).collect()
-    };
-    add(language.word("Ready"), &ready(false));
-    add(language.word("Found, and entered only when named, as in tare check --in NAME"), &ready(true));
-    let lacking = || all().filter_map(|tried| Some((tried.name.as_str(), tried.state.as_ref().err()?)));
-    let one_line = lacking().filter_map(|(name, lacks)| Some((name, lacks.command.clone()?)));
-    add(language.word("Made ready by one line"), &one_line.collect::<Vec<_>>());
-    let others = lacking().filter(|(_, lacks)| lacks.command.is_none()).count();
+    let refused = lacking(true).map(|(name, lacks)| (name, language.translate_text(&lacks.reason)));
+    let one_line = lacking(false).filter_map(|(name, lacks)| Some((name, lacks.command.clone()?)));
+    let mut text = list(language.word("Ready"), &list_ready(found, false))
+        + &describe_waiting(found)
+        + &list(language.word("Found, and not ready"), &refused.collect::<Vec<_>>())
+        + &list(language.word("Made ready by one line"), &one_line.collect::<Vec<_>>());
+    let others = lacking(false).filter(|(_, lacks)| lacks.command.is_none()).count();
     let verdict = found.machine.get("noise.verdict").filter(|verdict| *verdict != "quiet");
     let noise =
         verdict.map(|verdict| format!("{} {}", language.word("This machine is"), plain_line(verdict)));
-    let wide = format!(
-        "{others} {}",
-        language.word("more lack something else: tare check --wide tells, and has this machine's details")
-    );
+    let wide = (others > 0).then(|| {
+        let more = language
+            .word("more lack something else: tare check --wide tells, and has this machine's details");
+        format!("{others} {more}")
+    });
     text.push('\n');
-    for line in noise.into_iter().chain([wide]) {
+    for line in noise.into_iter().chain(wide) {
         let _ = writeln!(text, "{}", ui::wrap_text(&format!("{line}."), ui::measure_width()).join("\n"));
     }
     text
@@ -388,4 +407,34 @@ fn align_words(language: Language) -> [String; 2] {
 fn align(words: [&str; 2]) -> [String; 2] {
     let widest = words.map(count_columns).into_iter().max().unwrap_or(0);
     words.map(|word| format!("{word}{}", " ".repeat(widest - count_columns(word))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make_tried(name: &str, state: Result<Seen, NotReady>, waits: bool) -> Tried {
+        let (specification, about) = (name.to_owned(), format!("about {name}"));
+        Tried { name: name.to_owned(), specification, state, is_found: true, waits, about }
+    }
+
+    fn make_found(environments: Vec<Tried>) -> Findings {
+        Findings { environments, peers: Vec::new(), machine: Facts::default() }
+    }
+
+    #[test]
+    fn what_waits_to_be_named_has_its_name_in_a_few_words() {
+        let tried = |waits| make_tried("docker", Ok(Seen::default()), waits);
+        let shown = describe_waiting(&make_found(vec![tried(true)]));
+        assert!(shown.ends_with("\n  docker  about docker\n"), "{shown}");
+        assert_eq!(describe_waiting(&make_found(vec![tried(false)])), "");
+    }
+
+    #[test]
+    fn what_is_found_and_cannot_be_entered_is_named_and_nothing_counts_none() {
+        let refused = NotReady::from_reason("cannot be entered: it is shut".to_owned());
+        let shown = describe_overview(&make_found(vec![make_tried("bwrap", Err(refused), false)]));
+        assert!(shown.contains("\n  bwrap  cannot be entered: it is shut\n"), "{shown}");
+        assert!(!shown.contains("--wide"), "{shown}");
+    }
 }
