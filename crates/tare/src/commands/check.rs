@@ -437,4 +437,14 @@ mod tests {
         assert!(shown.contains("\n  bwrap  cannot be entered: it is shut\n"), "{shown}");
         assert!(!shown.contains("--wide"), "{shown}");
     }
+
+    #[test]
+    fn guests_and_what_a_daemon_starts_wait_to_be_named() {
+        let programs = Programs::default();
+        let waits = |name: &str| tried(name, name, &programs).unwrap().waits;
+        assert_eq!(
+            ["native", "container", "qemu", "uml", "docker"].map(waits),
+            [false, false, true, true, true]
+        );
+    }
 }
