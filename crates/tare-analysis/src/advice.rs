@@ -79,6 +79,13 @@ impl Kinds {
 }
 
 impl Part {
+    /// Describes its cases: `proc.exec?target=static`, for a session may have the probe with other parameters.
+    fn describe(&self) -> String {
+        let pairs: Vec<String> =
+            self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        if pairs.is_empty() { self.probe.clone() } else { format!("{}?{}", self.probe, pairs.join("&")) }
+    }
+
     fn is(&self, planned: &PlannedCase) -> bool {
         let case = &planned.case;
         let has = |(key, value): (&String, &String)| case.parameters.0.get(key) == Some(value);
@@ -110,6 +117,7 @@ pub struct OfKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfPart {
     pub share: f64,
+    /// The probe with its parameters: `proc.exec?target=static`.
     pub probe: String,
     /// `PlannedCase::id` and label; none where the session does not measure it.
     pub case: Option<String>,
@@ -178,7 +186,7 @@ fn find_row<'a>(session: &Session, findings: &'a Findings, part: &Part) -> Optio
 fn of_part(part: &Part, row: Option<&Row>) -> OfPart {
     OfPart {
         share: part.share,
-        probe: part.probe.clone(),
+        probe: part.describe(),
         case: row.map(|row| row.case.clone()),
         label: row.map(|row| row.label.clone()),
         place: row.and_then(|row| row.place.clone()),
