@@ -194,7 +194,7 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
     if was_interrupted {
         return Err(LabError::new(ErrorKind::Interrupted, "interrupted").into());
     }
-    // Where no session can begin, nothing is known of any environment: one error has the reason.
+    // If no session can begin, nothing is known of any environment: one error has the reason.
     let entered = starts?;
     for tried in environments {
         let Ok(seen) = &mut tried.state else { continue };

@@ -39,7 +39,7 @@ pub fn announce_short(name: &str, request: &Request, setting: &Setting) -> Resul
     let is_left_out = |name: &String| outlook.left_out.iter().any(|absent| absent.environment == *name);
     let environments: Vec<String> =
         request.environments.iter().filter(|name| !is_left_out(name)).cloned().collect();
-    // One that is named by options has another name in the session, and none of those that are left out would be counted here.
+    // An environment with options has another name in the session, and none of those that are left out would be counted here.
     let are_known = environments.len() + outlook.left_out.len() == request.environments.len();
     if !outlook.left_out.is_empty() && (environments.is_empty() || !are_known) {
         return Ok(outlook.left_out.into_iter().map(|absent| absent.note).collect());

@@ -55,7 +55,7 @@ impl LiveArena<'_> {
         if proven.is_err() && on_one.is_some() {
             proven = self.try_turns(pair, None).map(|()| Turning::Anywhere);
         }
-        // What only went without a processor of its own may have met a busy moment: the next start is tried on one again.
+        // A proof that failed on one processor may have met a busy moment: the next start is tried there again.
         match (&proven, &mut self.targets[pair[0]].inside) {
             (Ok(turning), _) if is_best(*turning, on_one) => {
                 self.turnings.insert(sort(pair), *turning);
