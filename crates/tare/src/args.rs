@@ -62,7 +62,9 @@ pub use self::view::{View, Wanted};
   tare here                               name the layers around this shell, and its limits
   tare run                                measure up to three environments that are ready
   tare run --in native,gvisor -- git status
+  tare ladder container                   tell which mechanism of a container costs
   tare report tare-2026-01-31T12-00.tare  show a session again
+  tare advise tare-2026-01-31T12-00.tare  tell for which work an environment is as good
   tare help --all                         list every command
 
 {}", Exit::list_codes()))]
