@@ -172,14 +172,16 @@ fn sum_up(diff: &Diff) -> Option<String> {
     let mut sentences = vec![match worst {
         Some((row, at, answer, factor)) => say!(
             language,
-            "{count} of {all} became slower, most {environment} in {label}: {change}.",
+            "{count} of {all} became slower against the baseline, most {environment} in {label}: {change}.",
             count = slower,
             all = all,
             environment = diff.changes.targets.get(*at).map_or_else(String::new, |of| clean_text(&of.name)),
             label = language.translate_title(&clean_text(&row.label)),
             change = describe_change(*answer, *factor, language)
         ),
-        None => say!(language, "None of {all} is known to have become slower.", all = all),
+        None => {
+            say!(language, "None of {all} is known to have become slower against the baseline.", all = all)
+        }
     }];
     sentences.extend((faster > 0).then(|| say!(language, "{count} became faster.", count = faster)));
     sentences
@@ -429,7 +431,7 @@ mod tests {
         let text =
             render_diff_terminal(&Diff { old, new, changes: &changes, spread: 0.5, wide, width, language });
         assert!(
-            text.starts_with("None of 7 is known to have become slower. Not sure in 7 of 7.\n"),
+            text.starts_with("None of 7 is known to have become slower against the baseline. Not sure in"),
             "{text}"
         );
     }
