@@ -124,7 +124,7 @@ fn time_first(
     std::fs::remove_file(&recorded.record).map_err(LabError::storage_error("remove", &recorded.record))?;
     let findings = tare_analysis::compute_findings(&session, &Options::default());
     let mut cells = findings.rows.iter().flat_map(|row| &row.cells);
-    // What is not decided yet has one answer, that of the prices' session, which goes on with more runs.
+    // An answer that is not decided yet comes from the session with the prices alone, which has more runs.
     if cells.any(|cell| cell.comparison().is_some_and(|found| found.answer().is_decided())) {
         let (width, colour, language) = (ui::measure_width(), ui::has_colour(), ui::find_language());
         let options = terminal::TerminalOptions { width, colour, language, ..Default::default() };
