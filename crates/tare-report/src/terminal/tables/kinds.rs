@@ -159,7 +159,7 @@ fn mark_reasons(rows: &[&Row], target: usize, notes: &mut Notes, language: Langu
 fn say_range(known: &[&Comparison], are_all: bool, language: Language) -> Option<String> {
     let is = |wanted: fn(Kind) -> bool| known.iter().copied().filter(move |of| wanted(of.answer().kind()));
     let say = |found: &Comparison| Said::of_comparison(found).without_reach(language);
-    // Of "over 3x" the lower end is known.
+    // The lower end of "over 3x" is what is known.
     let factor = |of: &Comparison| match of.answer().kind() {
         Kind::AtLeast => of.interval.ends(f64::from)[0],
         _ => of.ratio,
