@@ -4,7 +4,7 @@ use tare_analysis::findings::{Estimate, Findings, Interval};
 use tare_data::batch::RunEnd;
 use tare_data::warning::{Group, LimitPair, Limited, SettingPair, Warning};
 
-use crate::here::{describe_limit, describe_setting, share};
+use crate::here::{describe_limit, describe_setting};
 use crate::language::{Language, message, say};
 use crate::number::format_percent;
 use crate::text::clean_text;
@@ -144,12 +144,7 @@ fn describe_known_limit(limited: Limited, value: Option<f64>, language: Language
 /// Describes the limits that an environment has because somebody asked for them, to stand beside its name; none where it has none.
 pub(crate) fn describe_own_limits(findings: &Findings, name: &str, language: Language) -> Option<String> {
     let own = findings.limits.iter().find(|own| own.target == name)?;
-    let limits = own.limits.iter().map(|pair| match (pair.limited, pair.here) {
-        (Limited::Processors, Some(processors)) if processors < 1.0 => {
-            say!(language, "{share} of a processor", share = share(processors))
-        }
-        (limited, here) => describe_known_limit(limited, here, language),
-    });
+    let limits = own.limits.iter().map(|pair| describe_known_limit(pair.limited, pair.here, language));
     let settings = own.settings.iter().map(|pair| describe_setting(pair.setting, &pair.here, language));
     Some(language.join_with_commas(&limits.chain(settings).collect::<Vec<_>>()))
 }
@@ -502,7 +497,7 @@ mod tests {
         ];
         let own = OwnLimits { target: "gvisor".into(), limits, settings: vec![] };
         let findings = Findings { limits: vec![own], ..specimen::make_findings(2) };
-        let words = "0.2 of a processor, memory 286.1 MiB, no limit of processes";
+        let words = "CPU 0.2, memory 286.1 MiB, no limit of processes";
         let of = |name: &str| describe_own_limits(&findings, name, Language::English);
         assert_eq!([of("gvisor").as_deref(), of("container").as_deref()], [Some(words), None]);
         let session = specimen::make_session(2);

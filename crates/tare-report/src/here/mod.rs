@@ -19,7 +19,7 @@ use tare_data::session::demand::RanTwice;
 pub use self::json::{Earlier, SCHEMA, VERSION, parse_here_json, render_here_json};
 pub use self::terminal::render_here_terminal;
 pub use self::words::describe_limits;
-pub(crate) use self::words::{describe_limit, describe_setting, join_layers, name_product, share};
+pub(crate) use self::words::{describe_limit, describe_setting, join_layers, name_product};
 
 /// Everything that is shown of a process's surroundings.
 pub struct Here<'a> {

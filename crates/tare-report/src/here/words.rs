@@ -259,7 +259,7 @@ pub fn number(value: f64) -> String {
 }
 
 /// Formats processors with at most two decimals, none of them a 0 at the end.
-pub(crate) fn share(processors: f64) -> String {
+fn share(processors: f64) -> String {
     let text = format!("{processors:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

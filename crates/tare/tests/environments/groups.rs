@@ -171,7 +171,7 @@ fn an_environment_that_its_quota_stops_is_never_plainly_the_same() {
     let is_named = |document: &Value, name: &str| {
         let all = document["plan"]["environments"].as_array().unwrap();
         let of = all.iter().find(|of| of["name"] == name).unwrap();
-        of["short_description"].as_str().unwrap().contains("0.05 of a processor")
+        of["short_description"].as_str().unwrap().contains("CPU 0.05")
     };
     assert_eq!(["limited", "plain"].map(|name| is_named(&document, name)), [true, false]);
     // A launcher joins its group where commands of one's own have layers over this machine's files, too.
