@@ -94,6 +94,20 @@ impl Usage {
         Usage { group, workers, root, list, found: Vec::new(), looked: None, since: None, processors }
     }
 
+    /// Lists the processes whose control groups count for it: those that do its work or, where none of them shows, what its launcher left
+    /// here. A kernel that a launcher starts is such a process, and so is the client of a machine far away: only what stops one of them
+    /// is the environment's limit.
+    pub fn list_counted(&self) -> Processes {
+        match self.workers.is_empty() {
+            true => {
+                let living =
+                    self.root.filter(|(pid, started)| processes::started_ticks(*pid) == Some(*started));
+                find_descent(living.map(|(pid, _)| pid).into_iter().collect())
+            }
+            false => self.workers.clone(),
+        }
+    }
+
     /// Leaves control groups aside that two environments share: the trials of one are none of the other's.
     pub fn tell_apart(&mut self, other: &mut Usage) {
         if let (Some(own), Some(others)) = (&self.group, &other.group)
@@ -210,6 +224,9 @@ mod tests {
         let mut child = command.spawn().unwrap();
         let root = (child.id(), processes::started_ticks(child.id()).unwrap());
         let mut usage = Usage::new(Processes::new(), Some(root), None, &Hierarchies(Vec::new()));
+        assert!(usage.list_counted().contains_key(&root.0), "no worker shows");
+        let of_worker = Usage::new([(1, 0)].into(), Some(root), None, &Hierarchies(Vec::new()));
+        assert_eq!(of_worker.list_counted(), [(1, 0)].into());
         assert_eq!(usage.end_idle(Instant::now()), Idle::default(), "it was not watched");
         let (mut idle, end) = (Idle::default(), Instant::now() + Duration::from_secs(60));
         while idle.used_ns == 0 && Instant::now() < end {

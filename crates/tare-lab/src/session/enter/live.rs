@@ -484,7 +484,7 @@ impl Arena for LiveArena<'_> {
 
     #[cfg(unix)]
     fn read_limits(&mut self, index: usize) -> Option<Vec<GroupCounts>> {
-        self.hierarchies.read_counts(&self.targets[index].inside.as_ref()?.usage.workers)
+        self.hierarchies.read_counts(&self.targets[index].inside.as_ref()?.usage.list_counted())
     }
 
     #[cfg(unix)]
