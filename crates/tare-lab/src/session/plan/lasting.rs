@@ -19,8 +19,10 @@ pub(crate) const COUNTED_MS: u64 = 300;
 const SHORTEST_S: f64 = 30.0;
 /// ...share of one that arithmetic may take, which comes first...
 const FIRST_SHARE: f64 = 1.0 / 3.0;
-/// ...and all together where there are other kinds.
-const MOST_SHARE: f64 = 0.12;
+/// ...shortest one that has another kind, in seconds...
+const SHORTEST_WITH_OTHERS_S: f64 = 100.0;
+/// ...and share that all others may take.
+const OTHERS_SHARE: f64 = 0.12;
 /// A command of one's own whose runs take longer than this is lasting work itself.
 const LASTS_ITSELF_NS: f64 = 0.3e9;
 
@@ -46,7 +48,7 @@ pub(crate) fn choose_lasting(
     let work_s = estimate_work_s(1 + subjects);
     let fits = |(at, _): &(usize, LastingWork)| match at {
         0 => whole_s >= SHORTEST_S && work_s <= whole_s * FIRST_SHARE,
-        others => (1 + others) as f64 * work_s <= whole_s * MOST_SHARE,
+        others => whole_s >= SHORTEST_WITH_OTHERS_S && *others as f64 * work_s <= whole_s * OTHERS_SHARE,
     };
     LastingWork::ALL.into_iter().enumerate().take_while(fits).map(|(_, work)| work).collect()
 }
@@ -77,8 +79,11 @@ mod tests {
             let whole = Duration::from_secs_f64(whole_s);
             choose_lasting(true, &sides, &[], (Some((whole - reserve(whole)).as_secs_f64()), false)).len()
         };
-        assert_eq!([29.0, 30.0, 99.0, 134.0, 201.0].map(|whole_s| chosen(1, whole_s)), [0, 1, 1, 2, 3]);
-        assert_eq!([30.0, 48.0, 150.0].map(|whole_s| chosen(3, whole_s)), [0, 1, 1]);
+        assert_eq!(
+            [29.0, 30.0, 99.0, 100.0, 133.0, 134.0].map(|whole_s| chosen(1, whole_s)),
+            [0, 1, 1, 2, 2, 3]
+        );
+        assert_eq!([30.0, 48.0, 150.0].map(|whole_s| chosen(3, whole_s)), [0, 1, 2]);
         assert_eq!(chosen(0, 500.0), 0, "nothing is compared");
     }
 }

@@ -25,8 +25,8 @@ const BLOCKS: u32 = 2;
 const STRETCHES_A_BLOCK: u32 = STRETCHES / BLOCKS;
 /// An environment that is entered within this time is entered for each stretch; another for those of a block together.
 const QUICK_START_S: f64 = 0.1;
-/// Share of a session that the starts of an environment may take for this.
-const STARTS_SHARE: f64 = 0.1;
+/// Share of a session that the starts of an environment may take for this: a limit of processor time lengthens them as well.
+const STARTS_SHARE: f64 = 0.2;
 /// Time from one block to the next where no budget tells, in seconds.
 const INTERVAL_S: f64 = 20.0;
 /// Time beyond that of the work after which a stretch is given up.
