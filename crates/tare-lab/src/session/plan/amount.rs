@@ -28,7 +28,7 @@ const LONG_PAIR_BATCH_NS: f64 = 600e3;
 /// Batches of a pair that count: more say little more of two processes...
 const PAIR_COUNTED: f64 = 24.0;
 /// ...and the time that they may take on both sides together: a cell needs 30 pairs however little its noise is.
-const PAIR_NS: f64 = 20e6;
+const PAIR_NS: f64 = 12e6;
 /// Time of the passes of a pair, of which a disk makes few.
 const PASSES_NS: f64 = 40e6;
 /// Time of a pair of commands of one's own...
@@ -358,7 +358,7 @@ mod tests {
                 .compute_pair_amount(target(1_250.0), target(1_250.0))
         };
         assert_eq!(of(Batching::Short), Amount::Operations { batch: 48, batches: 25 });
-        assert_eq!(of(Batching::Long), Amount::Operations { batch: 480, batches: 17 });
+        assert_eq!(of(Batching::Long), Amount::Operations { batch: 480, batches: 11 });
     }
 
     #[test]
