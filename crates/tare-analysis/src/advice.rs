@@ -258,7 +258,7 @@ mod tests {
             margin: 1.02,
             verdict,
             reach: Reach::Short,
-            seen: Span { rounds: 60, seconds: 60.0 },
+            seen: Span { rounds: 60, seconds: 60.0, is_lasting: true },
             slow: None,
             lacks: Why::Rounds,
             decided_at: None,

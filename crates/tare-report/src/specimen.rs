@@ -95,7 +95,7 @@ pub fn make_comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         margin: 1.02,
         verdict,
         reach: Reach::Short,
-        seen: Span { rounds: ROUNDS, seconds: 60.0 },
+        seen: Span { rounds: ROUNDS, seconds: 60.0, is_lasting: true },
         slow: Some(SlowSeen { slow: 0, batches: 3_600, most: 0.001 }),
         lacks: Why::Rounds,
         decided_at: (verdict != Verdict::Inconclusive).then_some(12),

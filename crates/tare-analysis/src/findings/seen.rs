@@ -10,13 +10,27 @@ use super::sameness::{FAR, LASTING};
 pub struct Span {
     pub rounds: u32,
     pub seconds: f64,
+    /// True where they show that a direction lasts.
+    pub is_lasting: bool,
+}
+
+/// Tells whether rounds that began at these times, in seconds and in order, show that a direction lasts. Each stands for the time until
+/// the next, but for no more than rounds that are as many as are wanted would be apart: a burst of rounds saw one moment, however long the
+/// pause after it.
+pub(crate) fn is_lasting(began_s: impl Iterator<Item = f64> + Clone) -> bool {
+    LASTING.iter().any(|(rounds, seconds)| {
+        let apart_s = seconds / f64::from(*rounds);
+        let gaps_s =
+            began_s.clone().zip(began_s.clone().skip(1)).map(|(one, next)| (next - one).min(apart_s));
+        apart_s + gaps_s.sum::<f64>() > seconds - apart_s / 2.0
+    })
 }
 
 impl Span {
     /// Checks if a direction of this size may be one of a state that comes and goes, and has not been seen for longer than such a
     /// state lasts.
     pub(crate) fn may_be_state(self, interval: Interval) -> bool {
-        !is_far(interval) && !LASTING.iter().any(|(rounds, s)| self.rounds >= *rounds && self.seconds >= *s)
+        !is_far(interval) && !self.is_lasting
     }
 }
 
@@ -47,11 +61,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_direction_lasts_by_rounds_and_time_or_is_far() {
-        let may_be =
-            |rounds, seconds, low| Span { rounds, seconds }.may_be_state(Interval::new(low, 2.0 * low));
-        assert!(may_be(60, 4.9, 1.1) && may_be(59, 59.0, 1.1) && may_be(11, 600.0, 1.1));
-        assert!(!may_be(60, 5.0, 1.1) && !may_be(12, 60.0, 1.1));
-        assert!(!may_be(12, 1.0, 1.51) && !may_be(12, 1.0, 0.3) && may_be(12, 1.0, 0.34));
+    fn a_direction_lasts_by_rounds_that_are_apart_or_is_far() {
+        let every = |rounds: u32, apart_s: f64| (0..rounds).map(move |round| f64::from(round) * apart_s);
+        assert!(
+            is_lasting(every(60, 0.0834)) && is_lasting(every(12, 5.0)) && is_lasting(every(300, 0.0167))
+        );
+        assert!(!is_lasting(every(60, 0.08)) && !is_lasting(every(59, 0.9)) && !is_lasting(every(11, 60.0)));
+        let burst = || every(60, 0.02).chain((1..=15).map(|second| 1.2 + f64::from(second)));
+        assert!(!is_lasting(burst()), "a burst, and a round a second for a quarter of a minute");
+        assert!(!is_lasting(std::iter::empty()));
+        let may_be = |is_lasting, low| {
+            Span { rounds: 60, seconds: 60.0, is_lasting }.may_be_state(Interval::new(low, 2.0 * low))
+        };
+        assert!(may_be(false, 1.1) && may_be(false, 0.34) && !may_be(true, 1.1));
+        assert!(!may_be(false, 1.51) && !may_be(false, 0.3));
     }
 }

@@ -6,6 +6,7 @@
 use tare_data::warning::{Group, Warning};
 
 use crate::findings::sameness::{FEWEST_FOR_SAME, FEWEST_STARTS, TOTAL_MARGINS};
+use crate::findings::seen::is_lasting;
 use crate::findings::{Leading, Needed, SharedStarts, Smallest, Span, Total, Verdict, Why};
 use crate::statistics::level::ALPHA;
 use crate::statistics::modes;
@@ -58,6 +59,8 @@ pub struct Judgement {
     pub deviation: f64,
     /// Time from its first pair to its last, in seconds.
     pub spread_s: f64,
+    /// True where its rounds show that a direction lasts.
+    pub is_lasting: bool,
     /// The margin at which it was judged.
     pub margin: Margin,
     /// True where a direction beyond the margin would stay one if it were the only one among all cells.
@@ -123,6 +126,7 @@ pub fn judge_pairs(
         units: values.len(),
         deviation: deviation(&values),
         spread_s: pairs.spread_s(),
+        is_lasting: is_lasting(pairs.pairs.iter().map(|pair| pair.at_s)),
         margin,
         is_safe: false,
         evidence: Evidence {
@@ -422,7 +426,7 @@ impl Judgement {
 
     /// Returns the rounds and the time over which it was seen.
     pub(crate) fn seen(&self) -> Span {
-        Span { rounds: self.reached, seconds: self.spread_s.max(0.0) }
+        Span { rounds: self.reached, seconds: self.spread_s.max(0.0), is_lasting: self.is_lasting }
     }
 
     /// Returns what it lacks where it is not decided for want of rounds.

@@ -26,7 +26,7 @@ fn compared(verdict: Verdict, low: f64, high: f64) -> Cell {
         margin: 1.02,
         verdict,
         reach: Reach::Short,
-        seen: Span { rounds: 60, seconds: 60.0 },
+        seen: Span { rounds: 60, seconds: 60.0, is_lasting: true },
         slow: None,
         lacks: Why::Rounds,
         decided_at: None,

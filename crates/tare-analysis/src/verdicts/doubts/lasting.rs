@@ -86,7 +86,7 @@ impl Pairs<'_> {
             margin,
             verdict,
             reach: Reach::Lasting,
-            seen: Span { rounds, seconds: all_seconds.sum() },
+            seen: Span { rounds, seconds: all_seconds.sum(), is_lasting: false },
             slow: None,
             lacks: Why::Rounds,
             decided_at: verdict.is_settled().then_some(rounds),
