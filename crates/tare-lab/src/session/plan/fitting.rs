@@ -70,7 +70,7 @@ impl<'a> Fitting<'a> {
         let cases: Vec<Calibrated> = calibrated.iter().cloned().chain(rest).collect();
         let typical_s = |at: usize| self.environments[at].map_or(0.0, |pace| pace.start_s * ELSEWHERE);
         let start_s = |at: usize| start_s(at).unwrap_or_else(|| typical_s(at));
-        find_left_out(&cases, self.sides, start_s, self.budget_s - now_s)
+        find_left_out(&cases, self.sides, start_s, |_| 0.0, self.budget_s - now_s)
     }
 
     /// Computes the share of their typical times that further cases take in an environment at least.

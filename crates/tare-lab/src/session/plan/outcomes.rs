@@ -72,19 +72,21 @@ pub fn choose_starts(
     wanted.min(affordable).min(MOST_STARTS / cases as u32)
 }
 
-/// Estimates the time that the starts for outcomes take of what is left, in seconds, where the number of rounds is not fixed.
+/// Estimates the time that the starts for outcomes take of what is left, in seconds, where the number of rounds is not fixed. Only some
+/// of the environments beside the baseline may be kept.
 pub(crate) fn estimate_starts_s(
     cases: &[Calibrated],
-    targets: &Sides,
-    started: &[Result<Started, Failure>],
+    (targets, started): (&Sides, &[Result<Started, Failure>]),
+    is_kept: impl Fn(usize) -> bool,
     left_s: f64,
 ) -> f64 {
     let compared = cases.iter().filter(|case| is_compared(&targets[0].fill_case(&case.selected.case)));
     let runs_s: Vec<f64> = compared.map(|case| case.baseline_ns().unwrap_or(0.0) / 1e9).collect();
-    let sides = targets.list_role(Role::Baseline).chain(targets.list_role(Role::Subject));
+    let subjects = || targets.list_role(Role::Subject).filter(|at| is_kept(*at));
+    let sides = targets.list_role(Role::Baseline).chain(subjects());
     let starts_s = sides.filter_map(|at| Some(started[at].as_ref().ok()?.elapsed_ns as f64 / 1e9));
     let (entered, starts_s) = starts_s.fold((0, 0.0), |(count, sum), start_s| (count + 1, sum + start_s));
     let round_s = runs_s.iter().map(|run_s| starts_s + f64::from(entered) * run_s).sum();
-    let subjects = if entered < 2 { 0 } else { targets.of_role(Role::Subject).count() };
+    let subjects = if entered < 2 { 0 } else { subjects().count() };
     f64::from(choose_starts((runs_s.len(), subjects), None, round_s, Some(left_s))) * round_s
 }

@@ -217,7 +217,7 @@ pub fn prepare_session(
     if let (None, Some(left_s)) = (rounds, left_s) {
         leave_out_slow(&mut cases, &targets, &mut started, left_s, arena, observer);
     }
-    let left_s = left_s.map(|left_s| left_s - estimate_starts_s(&cases, &targets, &started, left_s));
+    let left_s = left_s.map(|s| s - estimate_starts_s(&cases, (&targets, &*started), |_| true, s));
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
@@ -336,7 +336,9 @@ fn leave_out_slow(
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) {
-    let left_out = find_left_out(cases, targets, |at| start_s(&started[at]), left_s);
+    let before_s =
+        |kept: &[usize]| estimate_starts_s(cases, (targets, &*started), |at| kept.contains(&at), left_s);
+    let left_out = find_left_out(cases, targets, |at| start_s(&started[at]), before_s, left_s);
     leave_out(left_out, (cases, targets, started), arena, observer);
     note_short_budget(cases, targets, started, left_s, arena, observer);
 }
@@ -382,6 +384,7 @@ fn note_short_budget(
     let has_command = cases.iter().any(|case| case.selected.probe.name == USER_COMMAND);
     let starts_s = started.iter().map(start_s).sum();
     let needed_s = estimate_needed_s((cases, cases.len()), targets, starts_s, now_s(arena));
+    let needed_s = needed_s + estimate_starts_s(cases, (targets, started), |_| true, needed_s);
     if has_command && needed_s > now_s(arena) + left_s {
         observer.observe_event(Event::Note(describe_short_budget(needed_s)));
     }

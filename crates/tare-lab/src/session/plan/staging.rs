@@ -50,11 +50,12 @@ impl LeftOut {
 }
 
 /// Finds the environments for whose first look a budget has no time, so that the others are decided. Those that stay come first, then
-/// what was named first.
+/// what was named first. `before_s` is what precedes the rounds where these environments are kept beside the baseline.
 pub(crate) fn find_left_out(
     cases: &[Calibrated],
     targets: &Sides,
     start_s: impl Fn(usize) -> f64,
+    before_s: impl Fn(&[usize]) -> f64,
     left_s: f64,
 ) -> Vec<LeftOut> {
     let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
@@ -66,18 +67,20 @@ pub(crate) fn find_left_out(
     subjects.sort_by_key(|at| !stays(&targets[*at]));
     let floor = |at: usize| Floor::from_round(at, trials_s[at], start_s(at));
     let floors: Vec<Floor> = subjects.into_iter().map(floor).collect();
-    choose_left_out(&floors, left_s - floor(0).s)
+    choose_left_out(&floors, before_s, left_s - floor(0).s)
 }
 
 /// Chooses the environments that are left out: of those in this order the first stays, and each other one for which those that stay
 /// leave time.
-fn choose_left_out(floors: &[Floor], left_s: f64) -> Vec<LeftOut> {
-    let (mut spent_s, mut left_out) = (0.0, Vec::new());
-    for (at, floor) in floors.iter().enumerate() {
-        let lacking_s = spent_s + floor.s - left_s;
-        if at == 0 || lacking_s <= 0.0 {
+fn choose_left_out(floors: &[Floor], before_s: impl Fn(&[usize]) -> f64, left_s: f64) -> Vec<LeftOut> {
+    let (mut spent_s, mut kept, mut left_out) = (0.0, Vec::new(), Vec::new());
+    for floor in floors {
+        kept.push(floor.target);
+        let lacking_s = spent_s + floor.s + before_s(&kept) - left_s;
+        if kept.len() == 1 || lacking_s <= 0.0 {
             spent_s += floor.s;
         } else {
+            kept.pop();
             left_out.push(LeftOut { target: floor.target, lacking_s });
         }
     }
@@ -93,11 +96,22 @@ mod tests {
         let floor = |(target, s): (usize, f64)| Floor { target, s };
         let left_out = |floors: &[(usize, f64)], left_s: f64| -> Vec<(usize, f64)> {
             let floors: Vec<Floor> = floors.iter().copied().map(floor).collect();
-            choose_left_out(&floors, left_s).iter().map(|left| (left.target, left.lacking_s)).collect()
+            choose_left_out(&floors, |_| 0.0, left_s)
+                .iter()
+                .map(|left| (left.target, left.lacking_s))
+                .collect()
         };
         assert_eq!(left_out(&[(2, 10.0), (3, 20.0)], 30.0), []);
         assert_eq!(left_out(&[(2, 10.0), (3, 90.0), (4, 15.0)], 30.0), [(3, 70.0)]);
         assert_eq!(left_out(&[(2, 100.0), (3, 1.0)], 30.0), [(3, 71.0)]);
+    }
+
+    #[test]
+    fn time_before_the_rounds_is_that_of_what_is_kept() {
+        let floors = [(2, 10.0), (3, 10.0), (4, 10.0)].map(|(target, s)| Floor { target, s });
+        let of_each = |kept: &[usize]| kept.iter().map(|target| if *target == 3 { 15.0 } else { 2.0 }).sum();
+        assert_eq!(choose_left_out(&floors, |_| 0.0, 30.0), []);
+        assert_eq!(choose_left_out(&floors, of_each, 30.0), [LeftOut { target: 3, lacking_s: 7.0 }]);
     }
 
     #[test]

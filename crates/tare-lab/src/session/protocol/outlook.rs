@@ -219,7 +219,7 @@ impl<'a> Forecast<'a> {
 
     /// Leaves out the environments for which a budget has no time.
     fn leave_out(&mut self, left_s: f64) -> Vec<Absent> {
-        let left_out = find_left_out(&self.cases, self.targets, |at| self.start_s(at), left_s);
+        let left_out = find_left_out(&self.cases, self.targets, |at| self.start_s(at), |_| 0.0, left_s);
         for out in &left_out {
             let is_its = |at: &usize| *at == out.target || self.targets.partner_of(*at) == Some(out.target);
             for at in (0..self.targets.len()).filter(is_its) {

@@ -90,3 +90,21 @@ fn rounds_are_planned_with_the_time_that_outcomes_leave() {
     // Six starts of two sides take 12 of the 57 s that entering them leaves.
     assert!(f64::from(beside) < 0.82 * f64::from(alone), "{beside} of {alone}");
 }
+
+#[test]
+fn a_side_for_which_outcomes_leave_no_time_is_left_out() {
+    let left_out = |request: PlanRequest<'static>| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arena = FakeArena::new(&[1.0, 1.0, 1.3, 1.3]);
+        arena.start_ns.fill(1_900_000_000);
+        let (record, _) = planned(&mut arena, folder.path(), request);
+        let session = read_session(&record).unwrap().session;
+        session.plan.cases[0].missing.keys().cloned().collect::<Vec<_>>()
+    };
+    let commands = ["./old", "./new", "./other"];
+    // Eight starts of each take 46 of the 52 s that entering them leaves.
+    let alone = PlanRequest { budget_s: Some(60.0), ..plan_commands(&commands) };
+    assert_eq!(left_out(alone), [""; 0]);
+    // Two further starts of each for outcomes take 11 s.
+    assert_eq!(left_out(plan_in_folder(&commands)), ["./other"]);
+}
