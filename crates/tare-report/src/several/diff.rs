@@ -27,6 +27,8 @@ const MOST_FACTS: usize = 16;
 pub struct Diff<'a> {
     pub old: &'a [(&'a Judged, &'a str)],
     pub new: &'a [(&'a Judged, &'a str)],
+    /// An older record that was started after a newer one, and that one; none where their order is that of time.
+    pub reversed: Option<[&'a str; 2]>,
     pub changes: &'a Changes,
     /// Spread between sessions that cells with one a side are judged by, as a standard deviation of logarithms.
     pub spread: f64,
@@ -91,6 +93,15 @@ impl Diff<'_> {
     fn heads(&self) -> Vec<String> {
         let sides = [(message!("old"), self.old), (message!("new"), self.new)];
         let records = sides.into_iter().flat_map(|(which, all)| all.iter().map(move |one| (which, one)));
+        let reversed = self.reversed.map(|files| {
+            let [old, new] = files.map(clean_text);
+            say!(
+                self.language,
+                "! {old} was started after {new}: old is newer than new.",
+                old = old,
+                new = new
+            )
+        });
         let head = |(which, (record, file)): (&'static str, &(&Judged, &str))| {
             let (study, started) = (clean_text(&record.plan.study), clean_text(&record.header.started));
             say!(
@@ -103,7 +114,7 @@ impl Diff<'_> {
                 version = clean_text(&record.header.tare)
             )
         };
-        records.map(head).collect()
+        records.map(head).chain(reversed).collect()
     }
 
     /// Explains the words, and how much sessions differ by chance.
@@ -332,6 +343,8 @@ struct Document<'a> {
     version: u32,
     old: Vec<Record<'a>>,
     new: Vec<Record<'a>>,
+    /// True where an older record was started after a newer one.
+    reversed: bool,
     /// Spread between sessions that is stated, as a standard deviation of logarithms; none where several of a side measure it.
     stated_spread: Option<f64>,
     targets: &'a [tare_analysis::change::Target],
@@ -346,6 +359,7 @@ pub fn render_diff_json(diff: &Diff) -> String {
         version: VERSION,
         old: diff.old.iter().copied().map(record_of).collect(),
         new: diff.new.iter().copied().map(record_of).collect(),
+        reversed: diff.reversed.is_some(),
         stated_spread: (diff.old.len() == 1 && diff.new.len() == 1).then_some(diff.spread),
         targets: &diff.changes.targets,
         rows: &diff.changes.rows,
@@ -401,6 +415,7 @@ mod tests {
         let diff = Diff {
             old: &[(&old, "before.tare")],
             new: &[(&new, "after.tare")],
+            reversed: None,
             changes: &changes,
             spread: 0.005,
             wide: false,
@@ -428,12 +443,21 @@ mod tests {
         let sides = [&old, &new].map(|side| [(side, "a.tare")]);
         let [old, new] = [&sides[0][..], &sides[1][..]];
         let (wide, width, language) = (false, 80, Language::English);
-        let text =
-            render_diff_terminal(&Diff { old, new, changes: &changes, spread: 0.5, wide, width, language });
+        let text = render_diff_terminal(&Diff {
+            old,
+            new,
+            reversed: Some(["b.tare", "a.tare"]),
+            changes: &changes,
+            spread: 0.5,
+            wide,
+            width,
+            language,
+        });
         assert!(
             text.starts_with("None of 7 is known to have become slower against the baseline. Not sure in"),
             "{text}"
         );
+        assert!(text.contains("\n! b.tare was started after a.tare: old is newer than new.\n"), "{text}");
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub fn read_others(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>
     let first = loose.first().copied();
     match (line.name(), first) {
         ("report", _) if !line.has_commands() => read_report(line, &loose, machine),
-        ("compare", _) => check_compare(line, &loose, machine).map(|()| None),
+        ("compare", _) => read_compare(line, &loose, machine),
         ("list", Some("tools" | "tool" | "importers")) => {
             Err(LabError::usage_error("there is no list of tools")
                 .with_cause(format!("tare reads the output of {TOOLS}"))
@@ -149,10 +149,15 @@ fn read_report(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<Opt
     }
 }
 
-/// Refuses words of `tare compare` that name environments, or no newer records.
-fn check_compare(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<(), LabError> {
+/// Reads two records as an older and a newer one, and refuses words that name environments, or no newer records.
+fn read_compare(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
     if line.has_option("--to") || line.has_option("--together") {
-        return Ok(());
+        return Ok(None);
+    }
+    if let [old, new] = loose
+        && loose.iter().all(|word| is_file_of(word, "tare"))
+    {
+        return Ok(Some(Reading::told(line.with_loose(&[old, "--to", new]))));
     }
     let environments: Vec<String> = loose.iter().filter_map(|word| find_layer(word)).collect();
     if !loose.is_empty() && environments.len() == loose.len() {

@@ -246,7 +246,12 @@ fn the_most_likely_lines_of_other_commands_lead_on() {
         ("tare cost", No("'cost'", &["tare run", "tare explain"])),
         ("tare measure", No("'measure'", &["tare run"])),
         ("tare diff a b", No("'diff'", &["tare compare a --to b"])),
-        ("tare compare a.tare b.tare", No("no newer record", &["tare compare a.tare --to b.tare"])),
+        (
+            "tare compare --wide a.tare b.tare --markdown",
+            Noting("tare compare a.tare --to b.tare --wide --markdown", &["read as"]),
+        ),
+        ("tare compare a.tare b", No("no newer record", &["tare compare a.tare --to b"])),
+        ("tare compare a.tare b.tare c.tare", No("no newer record", &["tare compare --together"])),
         ("tare run --compare native,container", No("'--compare'", &["tare run --in native,container"])),
         (
             "tare run wsl1 wsl2",

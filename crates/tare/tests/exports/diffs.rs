@@ -74,8 +74,15 @@ fn records_are_pooled_from_three_on_and_each_session_counts_once() {
     let said = program.run_tare(&["compare", "--together", "a.tare", "b.tare", "a.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("a.tare and a.tare are of the same session"), "{said:?}");
-    // The number of records never decides what is done with them.
-    for records in [&["a.tare"][..], &["a.tare", "b.tare"], &["a.tare", "b.tare", "c.tare"]] {
+    // The first of two is the older one, as for diff; what others would mean is asked.
+    write_record(&program.path("d.tare"), Made { started: Some("2026-01-02T10:00:00Z"), ..USUAL });
+    let said = program.run_tare(&["compare", "a.tare", "d.tare"]);
+    assert!(said.code == Some(0) && said.err.contains("read as tare compare a.tare --to d.tare"), "{said:?}");
+    let reversed = "\n! a.tare was started after d.tare: old is newer than new.\n";
+    assert!(said.out.contains(reversed), "{said:?}");
+    let json = program.run_tare(&["compare", "a.tare", "d.tare", "--json"]).parse_json();
+    assert_eq!(json["reversed"], true, "{json}");
+    for records in [&["a.tare"][..], &["a.tare", "b.tare", "c.tare"]] {
         let said = program.run_tare(&[&["compare"], records].concat());
         assert!(said.code == Some(2) && said.err.contains("--to"), "{said:?}");
     }

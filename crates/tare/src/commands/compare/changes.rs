@@ -18,7 +18,6 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
     let conditions = args.list_conditions();
     let (old, new) = (judge_records(&args.records)?, judge_records(&args.to)?);
     let [old, new] = [&old, &new].map(|side| side.iter().map(Read::named).collect::<Vec<_>>());
-    note_order(&old, &new);
     let [then, now] = [&old, &new].map(|side| side.iter().map(|(judged, _)| *judged).collect::<Vec<_>>());
     let changes = change::compare_records(&then, &now, args.between);
     let mut outcome = change::judge_changes(&changes, &conditions);
@@ -30,6 +29,7 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
     let view = View {
         old: &old,
         new: &new,
+        reversed: find_reversed(&old, &new),
         changes: &changes,
         spread: args.between,
         wide: args.wide,
@@ -55,19 +55,12 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
     })
 }
 
-/// Notes an older record that was started after a newer one.
-fn note_order(old: &[(&Judged, &str)], new: &[(&Judged, &str)]) {
-    let started = |side: &[(&Judged, &str)], latest: bool| {
-        let all = side.iter().filter_map(|(judged, file)| Some((instant(judged)?, (*file).to_owned())));
-        if latest { all.max() } else { all.min() }
+/// Finds an older record that was started after a newer one, and that one.
+fn find_reversed<'a>(old: &[(&Judged, &'a str)], new: &[(&Judged, &'a str)]) -> Option<[&'a str; 2]> {
+    let started = |(judged, file): &(&Judged, &'a str)| {
+        Some((judged.header.started.parse::<jiff::Timestamp>().ok()?, *file))
     };
-    if let (Some((then, old)), Some((now, new))) = (started(old, true), started(new, false))
-        && then > now
-    {
-        anstream::eprintln!("note: {old} was started after {new}");
-    }
-}
-
-fn instant(judged: &Judged) -> Option<jiff::Timestamp> {
-    judged.header.started.parse().ok()
+    let (then, old) = old.iter().filter_map(started).max()?;
+    let (now, new) = new.iter().filter_map(started).min()?;
+    (then > now).then_some([old, new])
 }
