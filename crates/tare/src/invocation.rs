@@ -26,12 +26,16 @@ pub fn format_current_time() -> String {
     jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// Picks a record name from the current time that is still free: two sessions may begin in the same second.
-pub fn fresh_record(prefix: &str) -> PathBuf {
+/// Picks a record name from the current time that is still free, in a folder or in this one: two sessions may begin in the same second.
+pub fn fresh_record(folder: Option<PathBuf>, prefix: &str) -> PathBuf {
+    let folder = folder.unwrap_or_default();
     let stem = jiff::ZonedDateTime::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
     let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
     // A link that leads nowhere is in the way, too.
-    names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
+    names
+        .map(|name| folder.join(name))
+        .find(|path| path.symlink_metadata().is_err())
+        .expect("numbers do not end")
 }
 
 /// Finds the file of this program. One whose name was removed since, as that of a fleet's job, is reached by the kernel's.

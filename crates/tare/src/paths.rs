@@ -3,6 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use tare_data::session::outcome::hash_bytes;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::workspace::serves_as_scratch;
@@ -21,6 +22,15 @@ pub fn find_state_folder() -> Result<PathBuf, LabError> {
             .with_cause("neither XDG_STATE_HOME nor HOME names one: HOME must be the absolute path of an existing folder")
             .with_hint("set XDG_STATE_HOME to a folder that you may write")
     })
+}
+
+/// Finds the folder for records of commands that work in a folder, and would find them there: beside the journals, with that folder's
+/// name and a hash of its path. None where none can be made.
+pub fn find_records_folder(of: &Path) -> Option<PathBuf> {
+    let name = of.file_name().unwrap_or_default().to_string_lossy();
+    let named = format!("{name}-{:013x}", hash_bytes(of.as_os_str().as_encoded_bytes()));
+    let folder = find_state_folder().ok()?.join("records").join(named);
+    can_be_made(&folder).then_some(folder)
 }
 
 /// Finds the home folder if it is an absolute path that exists. Otherwise nothing is created or read there.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use std::{env, fs};
 
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
@@ -71,7 +72,7 @@ pub fn make_request(
 ) -> Result<Request, LabError> {
     let record = match &options.record {
         Some(pattern) => paths::record_named(pattern)?,
-        None => invocation::fresh_record(record_prefix),
+        None => invocation::fresh_record(choose_folder(&measured, options.dry_run), record_prefix),
     };
     Ok(Request {
         until: options.rounds.map(Until::Rounds).or(options.budget.map(Until::Budget)),
@@ -80,6 +81,16 @@ pub fn make_request(
         seed: options.seed,
         ..Request::new(measured, NATIVE, record)
     })
+}
+
+/// Chooses the folder of a record that was not named where a command works in the current one, and would find it there.
+fn choose_folder(measured: &Measured, is_dry: bool) -> Option<PathBuf> {
+    let Measured::Commands(study) = measured else { return None };
+    let current = env::current_dir().ok()?;
+    let mut folders = study.commands.values().filter_map(|command| command.folder.as_deref());
+    let folder =
+        paths::find_records_folder(&current).filter(|_| folders.any(|of| current.starts_with(of)))?;
+    (is_dry || fs::create_dir_all(&folder).is_ok()).then_some(folder)
 }
 
 /// Runs a session to its end, after which Ctrl-C ends the program at once.

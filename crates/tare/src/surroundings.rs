@@ -25,10 +25,13 @@ pub fn is_own_environment(word: &str) -> bool {
     list_own_launchers().iter().any(|(name, _)| name == word)
 }
 
-/// Lists the records of a folder, the newest first; none where it is not one.
+/// Lists the records of a folder, the newest first, with those of commands that worked in it; none where it is not one.
 pub fn list_records(folder: &str) -> Option<Vec<String>> {
-    let entries =
-        fs::read_dir(folder).ok()?.take(MOST_ENTRIES).filter_map(Result::ok).map(|entry| entry.path());
+    let here = fs::read_dir(folder).ok()?.take(MOST_ENTRIES);
+    let whole = Path::new(folder).canonicalize().ok();
+    let elsewhere = whole.and_then(|whole| fs::read_dir(paths::find_records_folder(&whole)?).ok());
+    let entries = here.chain(elsewhere.into_iter().flatten().take(MOST_ENTRIES));
+    let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
     let records = entries.filter(|path| path.extension().is_some_and(|ending| ending == "tare"));
     let age =
         |path: &PathBuf| path.metadata().and_then(|about| about.modified()).unwrap_or(SystemTime::UNIX_EPOCH);

@@ -25,7 +25,7 @@ pub struct SessionOptions {
     #[arg(long, help_heading = "How long", hide_short_help = true, value_name = "HEX", value_parser = super::parse_seed)]
     pub seed: Option<u64>,
     /// Write the record to this file, where %h expands to the host name, %t to the time, %r to random digits
-    /// and %% to a percent sign [default: a new one in this folder].
+    /// and %% to a percent sign [default: a new one in this folder; if a command works in it, beside the journals].
     #[arg(long, help_heading = "Record", value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Build environments in this folder, which must be on a disk, and remove them afterwards.

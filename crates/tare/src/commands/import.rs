@@ -25,7 +25,7 @@ pub fn run_import(args: Import) -> Result<Exit, CommandError> {
     let imported: Vec<Vec<Imported>> =
         files.map(|(file, environment)| import(file, environment)).collect::<Result<_, LabError>>()?;
     let imported = imported.concat();
-    let record = args.out.unwrap_or_else(|| invocation::fresh_record("tare-imported"));
+    let record = args.out.unwrap_or_else(|| invocation::fresh_record(None, "tare-imported"));
     write(&record, &imported)?;
     if args.json {
         ui::print_output(tare_report::imported::render_imported_json(&imported))?;

@@ -71,6 +71,26 @@ fn a_command_runs_in_every_environment_and_writes_nowhere() {
 }
 
 #[test]
+fn a_record_is_no_part_of_the_folder_that_its_command_works_in() {
+    if !can_show_its_root("a_record_is_no_part_of_the_folder_that_its_command_works_in") {
+        return;
+    }
+    let program = Program::new();
+    let planned = ok(program.run_tare(&["run", "--in", "native", "-r", "2", "--dry-run", "--", "ls"]));
+    let planned = planned.split_whitespace().collect::<String>();
+    assert!(planned.contains("/state/tare/records/"), "{planned}");
+    assert!(!program.path("state/tare/records").exists(), "a dry run makes nothing");
+    let out = ok(program.run_tare(&["run", "--in", "native", "-r", "2", "--", "ls"]));
+    let record = out.lines().find_map(|line| line.strip_prefix("record")).unwrap_or_default().trim();
+    assert!(std::path::Path::new(record).starts_with(program.path("state/tare/records")), "{out}");
+    let here = fs::read_dir(program.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(here.collect::<Vec<_>>(), ["state"]);
+    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
+    let shown = program.run_tare(&["report"]);
+    assert!(shown.code == Some(0) && shown.err.contains(record), "{shown:?}");
+}
+
+#[test]
 fn commands_are_compared_with_the_first_and_none_finds_what_another_wrote() {
     if !can_show_its_root("commands_are_compared_with_the_first_and_none_finds_what_another_wrote") {
         return;

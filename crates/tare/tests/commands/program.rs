@@ -47,6 +47,7 @@ impl Program {
         let kept = |path: &PathBuf| {
             path.ends_with("state")
                 || path.ends_with("begun")
+                || path.ends_with("records")
                 || path.extension().is_some_and(|e| e == "tare" || e == "html")
         };
         let all = files(self.folder.path().to_owned()).chain(files(self.path("state/tare")));
