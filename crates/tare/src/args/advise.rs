@@ -26,8 +26,8 @@ pub struct Advise {
     /// Read the kinds of work from this file [default: the shipped one].
     #[arg(long = "kinds", value_name = "FILE")]
     pub kinds_file: Option<PathBuf>,
-    /// Print the shipped file of kinds of work, without measuring anything.
-    #[arg(long, exclusive = true)]
+    /// Print the shipped file of kinds of work, without measuring or reading anything.
+    #[arg(long, conflicts_with_all = ["environments", "kinds", "kinds_file", "words", "json"])]
     pub print_kinds: bool,
     /// Call an environment as good as the baseline if it is at most this much slower, e.g. 10%.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::percent::parse_percent)]

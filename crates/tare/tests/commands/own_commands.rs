@@ -444,6 +444,7 @@ part = [{ share = 1.0, probe = "file.sync", place = "own" }]
     let refused = program.run_tare(&["advise", "a.tare", "--for", "biuld"]);
     assert!(refused.code == Some(2) && refused.err.contains("did you mean 'build'?"), "{refused:?}");
     let printed = ok(program.run_tare(&["advise", "--print-kinds"]));
+    assert_eq!(printed, ok(program.run_tare(&["advise", "a.tare", "--print-kinds"])));
     fs::write(program.path("k.toml"), printed.replacen("share = 0.75", "share = 0.5", 1)).unwrap();
     let refused = program.run_tare(&["advise", "a.tare", "--kinds", "k.toml"]);
     assert!(refused.code == Some(2) && refused.err.contains("add up to 0.75"), "{refused:?}");
