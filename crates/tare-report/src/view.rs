@@ -330,7 +330,11 @@ pub(crate) fn describe_lasting(findings: &Findings, every_work: bool, language: 
         });
         let environments = language.join_with_commas(&environments.collect::<Vec<_>>());
         match every_work {
-            false => say!(language, "Lasting work: {environments}.", environments = environments),
+            false => say!(
+                language,
+                "Lasting work (stretches of 0.3 s, beside short turns): {environments}.",
+                environments = environments
+            ),
             true => {
                 let work = language.word(words::describe_lasting_work(work));
                 say!(language, "Lasting {work}: {environments}.", work = work, environments = environments)
@@ -340,7 +344,7 @@ pub(crate) fn describe_lasting(findings: &Findings, every_work: bool, language: 
     let sentences: Vec<String> =
         measured.take(if every_work { usize::MAX } else { 1 }).map(sentence).collect();
     Some(match sentences.is_empty() {
-        true => language.word("Lasting work: not looked at.").to_owned(),
+        true => language.word("Lasting work (stretches of 0.3 s): not looked at.").to_owned(),
         false => language.join_sentences(&sentences),
     })
 }

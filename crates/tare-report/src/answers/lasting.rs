@@ -43,10 +43,13 @@ fn a_table_names_what_was_excluded_and_short_answers_say_so() {
         ),
         "{text}"
     );
-    let line = "Lasting work: container 0.98 to 1.03x, q20 4.9 to 5.1x, noisy 0.76 to 1.39x.";
+    let line = "Lasting work (stretches of 0.3 s, beside short turns): container 0.98 to 1.03x, q20 4.9 to 5.1x, noisy 0.76 to 1.39x.";
     assert!(text.ends_with(line) && !text.contains("calls and forks"), "{text}");
     let text = render(&session, &findings, false, Language::Japanese);
-    assert!(text.contains("続く処理: container 0.98〜1.03倍、q20 4.9〜5.1倍、"), "{text}");
+    assert!(
+        text.contains("続く処理 (0.3秒ずつ、短い交代との比): container 0.98〜1.03倍、q20 4.9〜5.1倍、"),
+        "{text}"
+    );
     assert!(text.contains("続く計算、全プロセッサ") || text.contains("続く計算、全プロ"), "{text}");
 }
 
@@ -142,7 +145,10 @@ fn a_session_without_stretches_says_that_it_did_not_look_unless_its_runs_last() 
     session.stretches.clear();
     let mut findings = compute_findings(&session, &Options::default());
     let text = render(&session, &findings, false, Language::English);
-    assert!(text.ends_with("Lasting work: not looked at.") && !text.contains(", short"), "{text}");
+    assert!(
+        text.ends_with("Lasting work (stretches of 0.3 s): not looked at.") && !text.contains(", short"),
+        "{text}"
+    );
     for row in &mut findings.rows {
         row.probe = "user.build".into();
         row.baseline.as_mut().unwrap().median = 4e8;

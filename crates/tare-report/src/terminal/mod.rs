@@ -207,7 +207,7 @@ impl Output {
             let tables = own_commands::render_command_tables(session, findings, rows, &mut maker, room);
             self.commands(&tables);
             legend.pop();
-            legend.push(own_commands::explain_columns(rows, language));
+            legend.push(own_commands::explain_columns(findings, rows, language));
         } else if wide || findings.subjects.is_empty() {
             self.columns(&Columns::new(session, findings, rows, &mut maker), rows, width, wide);
             legend.extend(signs::explain_signs(

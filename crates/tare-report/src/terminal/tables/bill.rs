@@ -123,8 +123,13 @@ fn of_command(
             times = Figure::without_interval(demand.watched_slowdown, Unit::Count).to_text(),
         )
     });
-    let sentences: Vec<String> =
-        std::iter::once(counted).chain(watched).chain(overlap(command.overlap, language)).collect();
+    let mut lines = command.bills.iter().flat_map(|bill| &bill.lines);
+    let row = message!(
+        "Calls in a row come within 2 µs of the one before; what each pays in a loop of nothing else is in the other lines."
+    );
+    let row = lines.any(|line| line.work == Work::CallsInARow).then(|| language.word(row).to_owned());
+    let others = watched.into_iter().chain(overlap(command.overlap, language)).chain(row);
+    let sentences: Vec<String> = std::iter::once(counted).chain(others).collect();
     out.extend(wrap_paragraph("", &language.join_sentences(&sentences), width));
     out
 }

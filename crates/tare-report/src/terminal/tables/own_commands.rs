@@ -29,12 +29,15 @@ pub fn are_alone(rows: &[&Row], wide: bool) -> bool {
 }
 
 /// Explains the columns.
-pub fn explain_columns(rows: &[&Row], language: Language) -> String {
+pub fn explain_columns(findings: &Findings, rows: &[&Row], language: Language) -> String {
     let mut parts = vec![
         language.word("time = median over runs (shortest … longest), that of others times its factor; user, system = processor time, mean"),
     ];
     if rows.iter().any(|row| row.cells.iter().any(|cell| cell.comparison().is_some())) {
         parts.push(language.word("( ) = 95 % interval, in a typical pair"));
+    }
+    if findings.commands_in.is_some() {
+        parts.push(language.word("control = the first command against itself"));
     }
     parts.join(language.word("; "))
 }
