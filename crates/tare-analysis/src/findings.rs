@@ -12,7 +12,7 @@ use tare_data::warning::{LimitPair, SettingPair, Warning};
 use self::answer::largest_bound;
 use self::sameness::FEWEST_FOR_SAME;
 use crate::article_table::{FigureTable, Table};
-use crate::outcome::CommandOutcome;
+use crate::outcome::{CommandOutcome, Word};
 use crate::quantity::Quantity;
 
 pub mod answer;
@@ -61,8 +61,13 @@ impl Findings {
         self.outcomes.iter().any(|outcome| outcome.word.is_difference())
     }
 
+    /// Tells whether outcomes of commands are answered although times may not be: a side is told apart, or does the same.
+    pub fn answers_outcomes(&self) -> bool {
+        self.tells_sides_apart() || self.outcomes.iter().any(|outcome| outcome.word == Word::Same)
+    }
+
     /// Finds the outcome of a command in an environment.
-    pub(crate) fn find_outcome(&self, case: &str, target: &str) -> Option<&CommandOutcome> {
+    pub fn find_outcome(&self, case: &str, target: &str) -> Option<&CommandOutcome> {
         self.outcomes.iter().find(|outcome| outcome.case == case && outcome.target == target)
     }
 

@@ -293,6 +293,7 @@ pub fn make_outcome(case: &str, [against, target]: [&str; 2], word: Word) -> Com
         end: is_alone.then_some(RunEnd::ExitCode(1)),
         is_end_told: is_alone,
         counts: [0, 10].map(|so| Count { so, starts: 10 }),
+        failed: [0, 10],
         needed: None,
         differences: Vec::new(),
         compared: Part::ALL.to_vec(),

@@ -84,6 +84,7 @@ pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Lan
         rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison).map(|cell| cell.answer().kind());
     let compared = match answers.next().is_some_and(|first| first == Kind::NotSure)
         && answers.all(|a| a == Kind::NotSure)
+        && !findings.answers_outcomes()
     {
         false => compared,
         true => say!(language, "{compared}: nothing is decided", compared = compared),
@@ -165,8 +166,9 @@ pub(crate) fn measured_s(session: &Session) -> Option<f64> {
 /// Formats `18 rounds`, or `7 to 18 rounds` if cases or environments differ. Rounds in which runs failed, so that nothing was compared,
 /// are none of them.
 fn rounds(findings: &Findings, language: Language) -> String {
+    let untimed = (!findings.outcomes.is_empty()).then(|| language.word("no times compared"));
     if findings.lacks_good_runs() {
-        return language.word("nothing compared").into();
+        return untimed.unwrap_or_else(|| language.word("nothing compared")).into();
     }
     let counts = || {
         let rows = || findings.rows.iter().filter(|row| !row.is_of_session());
@@ -179,7 +181,8 @@ fn rounds(findings: &Findings, language: Language) -> String {
             say!(language, "{least} to {most} runs", least = least, most = most)
         }
         (_, Some(most)) => language.counted(most as usize, "run", "runs"),
-        _ => language.word("no complete run").into(),
+        // Runs whose outcome is compared are not timed.
+        _ => untimed.unwrap_or_else(|| language.word("no complete run")).into(),
     }
 }
 

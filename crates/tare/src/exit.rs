@@ -77,8 +77,8 @@ impl Exit {
                  check"
             }
             Exit::Undecided => {
-                "the session had comparisons to decide and decided none, never with a fixed number of rounds; or too many runs of the \
-                 commands failed to compare any, and no side is told apart; of older and newer records, nothing could be compared"
+                "the session decided none of its comparisons (never with fixed rounds, nor where `--fail-if` passes); or too many runs \
+                 of commands failed to compare any, and no side is told apart; of older and newer records, nothing could be compared"
             }
             Exit::Done => "done",
         }

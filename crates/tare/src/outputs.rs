@@ -269,8 +269,8 @@ fn cannot(file: &Path, error: io::Error) -> LabError {
 }
 
 /// Prints the result of the conditions to standard error, and returns the exit code.
-pub fn report_conditions(outcome: &Outcome, met: &[String]) -> Exit {
+pub fn report_conditions(outcome: &Outcome, failing: &[String]) -> Exit {
     ui::print_note(&tare_report::gate::describe_outcome(outcome, ui::find_language()));
-    met.iter().for_each(|line| ui::print_note(&format!("  {line}")));
+    failing.iter().for_each(|line| ui::print_note(&format!("  {line}")));
     if outcome.is_shut() { Exit::Gate } else { Exit::Done }
 }

@@ -20,9 +20,17 @@ pub fn exit_of_session(session: &Session, findings: &Findings) -> Exit {
         .min(if_so(!findings.tells_sides_apart() && all_failed(findings), Exit::Environment))
         .min(if_so(findings.lacks_good_runs(), Exit::Undecided))
         .min(if_so(
-            !has_fixed_rounds && !findings.tells_sides_apart() && decides_nothing(findings),
+            !has_fixed_rounds && !findings.answers_outcomes() && decides_nothing(findings),
             Exit::Undecided,
         ))
+}
+
+/// Returns the exit code with that of its gate. An open gate has the answer that was asked for, whatever else is not decided.
+pub fn exit_with_gate(by_session: Exit, gate: Exit, findings: &Findings) -> Exit {
+    match (by_session, gate) {
+        (Exit::Undecided, Exit::Done) if !findings.lacks_good_runs() => Exit::Done,
+        _ => by_session.min(gate),
+    }
 }
 
 /// Checks if nothing could be measured in the baseline, or nothing in any other environment.
@@ -49,6 +57,7 @@ fn decides_nothing(findings: &Findings) -> bool {
 mod tests {
     use tare_analysis::Options;
     use tare_analysis::findings::Row;
+    use tare_analysis::outcome::Word;
     use tare_data::batch::RunEnd;
     use tare_data::warning::Warning;
 
@@ -88,6 +97,19 @@ mod tests {
         session.plan.budget_s = None;
         assert_eq!(exit_of_session(&session, &findings), Exit::Done);
         session.plan.until_decided = true;
+        assert_eq!(exit_of_session(&session, &findings), Exit::Undecided);
+    }
+
+    #[test]
+    fn what_outcomes_or_an_open_gate_answer_is_not_undecided() {
+        let (session, mut findings) = undecided();
+        assert_eq!(exit_with_gate(Exit::Undecided, Exit::Done, &findings), Exit::Done);
+        assert_eq!(exit_with_gate(Exit::Undecided, Exit::Gate, &findings), Exit::Gate);
+        assert_eq!(exit_with_gate(Exit::Environment, Exit::Done, &findings), Exit::Environment);
+        let made = tare_specimen::make_outcomes(tare_specimen::Command::IsSlower, 1, 6, 1);
+        findings.outcomes = tare_analysis::outcome::compare_outcomes(&made);
+        assert_eq!(exit_of_session(&session, &findings), Exit::Done, "it does the same");
+        findings.outcomes[0].word = Word::TooFew;
         assert_eq!(exit_of_session(&session, &findings), Exit::Undecided);
     }
 

@@ -76,6 +76,8 @@ pub struct CommandOutcome {
     pub is_end_told: bool,
     /// Starts that ended so: of the baseline, and of the environment.
     pub counts: [Count; 2],
+    /// Starts whose run failed, whatever its end: of the baseline, and of the environment.
+    pub failed: [u32; 2],
     /// Starts of each side that would tell such shares apart; none where no number would.
     pub needed: Option<u32>,
     pub differences: Vec<Difference>,
@@ -238,6 +240,7 @@ impl<'a> Compared<'a> {
             end,
             is_end_told: !told.is_empty(),
             counts,
+            failed,
             needed,
             differences,
             compared: self.parts.iter().map(|(part, _)| *part).collect(),

@@ -1,6 +1,6 @@
 //! Outcomes of commands in sentences: whether they do the same in an environment, and what differs.
 
-use tare_analysis::findings::{Cell, Findings};
+use tare_analysis::findings::{Cell, Findings, Missing, Row};
 use tare_analysis::outcome::{Change, CommandOutcome, Difference, Word};
 use tare_data::batch::RunEnd;
 use tare_data::session::outcome::Part;
@@ -22,10 +22,12 @@ pub fn describe_outcomes(findings: &Findings, subject: usize, language: Language
     let mut sentences = Vec::new();
     if of.len() > 1 && of.iter().all(is_same) {
         sentences.push(say!(language, "All {count} commands do the same.", count = of.len()));
+        let reaches = of.into_iter().filter_map(|outcome| describe_reach(outcome, language));
+        reaches.for_each(|reach| sentences.extend((!sentences.contains(&reach)).then_some(reach)));
         return sentences;
     }
     for outcome in of {
-        let is_its = |row: &&tare_analysis::findings::Row| row.headline && row.case == outcome.case;
+        let is_its = |row: &&Row| row.headline && row.case == outcome.case;
         let cell = findings.rows.iter().find(is_its).and_then(|row| row.cells.get(subject));
         sentences.push(describe_word(outcome, language));
         sentences.extend(describe_rest(outcome, cell, language));
@@ -44,11 +46,41 @@ pub(crate) fn describe_outcome_of_side(
     word.into_iter().chain(describe_rest(outcome, Some(cell), language)).collect()
 }
 
+/// Describes what a command does otherwise than the one that a cell compares it with, or that this is open; nothing where it does the same.
+pub(crate) fn describe_outcome_of_cell(
+    findings: &Findings,
+    (row, target, cell): (&Row, &str, &Cell),
+    language: Language,
+) -> Vec<String> {
+    let outcome = findings.find_outcome(&row.case, target).filter(|of| of.word != Word::Same);
+    outcome.map(|of| describe_outcome_of_side(of, cell, language)).unwrap_or_default()
+}
+
+/// Says in English whether a command does the same, without a line that it printed.
+pub(crate) fn describe_without_output(findings: &Findings, outcome: &CommandOutcome) -> String {
+    let outcome = CommandOutcome { last_line: None, ..outcome.clone() };
+    let sentence = describe_word_of_side(&outcome, Language::English);
+    match findings.commands_in {
+        Some(_) => sentence,
+        None => format!("{}: {sentence}", clean_text(&outcome.label)),
+    }
+}
+
+/// Tells whether times are not compared because too few runs of a pair ended alike.
+pub(crate) fn lacks_alike_runs(outcome: &CommandOutcome, cell: &Cell) -> bool {
+    outcome.end.is_some() && matches!(cell, Cell::Missing(missing) if *missing != Missing::NotReached)
+}
+
 /// Describes what follows the word of an outcome: what differs, and what was not compared.
 fn describe_rest(outcome: &CommandOutcome, cell: Option<&Cell>, language: Language) -> Vec<String> {
     let mut sentences = Vec::new();
-    if outcome.end.is_some() && matches!(cell, Some(Cell::Missing(_))) {
-        sentences.push(language.word("Times aren't compared: too few pairs ended alike.").to_owned());
+    if cell.is_some_and(|cell| lacks_alike_runs(outcome, cell)) {
+        sentences
+            .push(language.word("Times aren't compared: too few pairs ended alike and well.").to_owned());
+    }
+    if outcome.word == Word::Differs && !outcome.is_end_told && outcome.end.is_some() {
+        let counts = describe_counts(outcome, language);
+        sentences.push(say!(language, "Runs that failed: {counts}.", counts = counts));
     }
     let is_by_end = outcome.word == Word::Differs && outcome.is_end_told;
     let by_end = is_by_end.then(|| describe_counts(outcome, language));
@@ -63,7 +95,7 @@ fn describe_rest(outcome: &CommandOutcome, cell: Option<&Cell>, language: Langua
 }
 
 /// Says the word on a command that is a side: the names are those of both commands.
-fn describe_word_of_side(outcome: &CommandOutcome, language: Language) -> String {
+pub(crate) fn describe_word_of_side(outcome: &CommandOutcome, language: Language) -> String {
     let [name, baseline] = [&outcome.target, &outcome.against].map(|name| clean_text(name));
     let side = clean_text(outcome.fails_in.as_deref().unwrap_or_default());
     let counts = describe_counts(outcome, language);
@@ -166,7 +198,7 @@ fn describe_counts(outcome: &CommandOutcome, language: Language) -> String {
         true => (baseline, here, &outcome.target),
         false => (here, baseline, &outcome.against),
     };
-    say!(
+    let counts = say!(
         language,
         "{end} in {so} of {starts}, {other} {other_so} of {other_starts}",
         end = describe_end(end, language),
@@ -175,7 +207,14 @@ fn describe_counts(outcome: &CommandOutcome, language: Language) -> String {
         other = clean_text(name),
         other_so = other.so,
         other_starts = other.starts
-    )
+    );
+    let [of_baseline, of_here] = outcome.failed;
+    let failed = if is_of_baseline { of_baseline } else { of_here };
+    // The most frequent end is that of some failures alone.
+    if outcome.word == Word::Differs || failed == first.so {
+        return counts;
+    }
+    say!(language, "{counts}; {so} failed in all", counts = counts, so = failed)
 }
 
 /// Tells why nothing may have run, and the last line of a run that failed.
@@ -194,7 +233,8 @@ fn describe_hint(outcome: &CommandOutcome, language: Language) -> String {
 fn describe_difference(difference: &Difference, language: Language) -> String {
     let text = clean_text(&difference.text);
     let line = match (difference.part, text.is_empty()) {
-        (Part::Files, _) => text,
+        (Part::Files, true) => language.word("a file").to_owned(),
+        (Part::Files, false) => text,
         (_, true) => language.word("a line").to_owned(),
         (Part::Output, false) => format!("\"{text}\""),
         (Part::Errors, false) => say!(language, "\"{text}\" on standard error", text = text),
@@ -225,4 +265,45 @@ fn describe_reach(outcome: &CommandOutcome, language: Language) -> Option<String
         }
         .to_owned(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn commands_that_all_do_the_same_say_what_was_not_compared_once() {
+        let mut findings = specimen::make_findings(1);
+        let cases: Vec<String> = findings.rows[..2].iter().map(|row| row.case.clone()).collect();
+        let outcome = |case: &String| CommandOutcome {
+            compared: vec![],
+            ..specimen::make_outcome(case, ["native", "container"], Word::Same)
+        };
+        findings.outcomes = cases.iter().map(outcome).collect();
+        let said = describe_outcomes(&findings, 0, Language::English);
+        assert_eq!(said, ["All 2 commands do the same.", "Exit codes alone are compared."]);
+    }
+
+    #[test]
+    fn a_command_that_differs_and_fails_on_both_sides_says_so() {
+        let mut findings = specimen::make_findings(1);
+        let case = findings.rows[0].case.clone();
+        let outcome = specimen::make_outcome(&case, ["native", "container"], Word::Differs);
+        let end = Some(RunEnd::ExitCode(1));
+        findings.outcomes = vec![CommandOutcome { end, failed: [10, 10], ..outcome }];
+        findings.outcomes[0].counts.iter_mut().for_each(|count| count.so = 10);
+        let said = describe_outcomes(&findings, 0, Language::English).join(" ");
+        let failed =
+            "command differs in container. Runs that failed: exit code 1 in 10 of 10, native 10 of 10.";
+        assert!(said.starts_with(failed), "{said}");
+    }
+
+    #[test]
+    fn a_file_whose_path_was_not_kept_has_a_word() {
+        let difference = |change| Difference { part: Part::Files, change, text: String::new() };
+        let said = [Change::Missing, Change::Changed]
+            .map(|change| describe_difference(&difference(change), Language::English));
+        assert_eq!(said, ["a file is not written", "a file has other contents"]);
+    }
 }

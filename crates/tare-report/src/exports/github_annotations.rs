@@ -2,10 +2,9 @@
 
 use tare_analysis::findings::Cell;
 use tare_analysis::gate::Ruling;
-use tare_analysis::outcome::CommandOutcome;
 
 use super::export::{Export, Headline, Source, Writing};
-use crate::answers::outcomes::describe_outcome_of_side;
+use crate::answers::outcomes::describe_outcome_of_cell;
 use crate::language::Language;
 use crate::number::format_count;
 use crate::text::clean_text;
@@ -93,11 +92,8 @@ fn notices(source: &Source) -> Level {
 
 /// Tells what a command does that the other doesn't, and what was found of its time.
 fn finding(source: &Source, cell: &Headline) -> String {
-    let is_told = |of: &&CommandOutcome| {
-        of.case == cell.row.case && of.target == cell.target && of.word.is_difference()
-    };
-    let outcome = source.findings.outcomes.iter().find(is_told);
-    let told = outcome.map(|of| describe_outcome_of_side(of, cell.cell, Language::English));
+    let of_cell = (cell.row, cell.target, cell.cell);
+    let told = describe_outcome_of_cell(source.findings, of_cell, Language::English);
     let time = match cell.cell {
         Cell::Compared(_) => format!(
             "against {}: {} ({})",
@@ -109,7 +105,7 @@ fn finding(source: &Source, cell: &Headline) -> String {
             clean_text(&words::describe_cell(cell.cell, Language::English))
         }
     };
-    told.into_iter().flatten().chain([time]).collect::<Vec<_>>().join(" ")
+    told.into_iter().chain([time]).collect::<Vec<_>>().join(" ")
 }
 
 /// Escapes the message of a command, so that it cannot end the line.

@@ -6,6 +6,7 @@ use tare_analysis::findings::Cell;
 use tare_analysis::gate::{Judged, Ruling};
 
 use super::export::{Export, Headline, Source, Writing};
+use crate::answers::outcomes::describe_outcome_of_cell;
 use crate::language::Language;
 use crate::number::Figure;
 use crate::text::clean_text;
@@ -81,8 +82,14 @@ fn result(source: &Source, cell: &Headline) -> Result {
     }
 }
 
-/// Describes a finding in one line.
+/// Describes a finding in one line: what a command does otherwise, then its time.
 fn finding(source: &Source, cell: &Headline) -> String {
+    let of_cell = (cell.row, cell.target, cell.cell);
+    let told = describe_outcome_of_cell(source.findings, of_cell, Language::English);
+    told.into_iter().chain([describe_time(source, cell)]).collect::<Vec<_>>().join(" ")
+}
+
+fn describe_time(source: &Source, cell: &Headline) -> String {
     match cell.cell {
         Cell::Observed(level) => {
             let value = Figure::without_interval(level.median, cell.row.metric.unit).to_text();
@@ -137,6 +144,7 @@ fn attribute(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use tare_analysis::gate::{TargetNames, judge_findings};
+    use tare_analysis::outcome::Word;
 
     use super::*;
     use crate::specimen;
@@ -170,6 +178,19 @@ mod tests {
         assert!(undecided.matches("<error message=\"slower:container could not be decided: ").count() > 0);
         let errors = undecided.matches("<error ").count();
         assert!(undecided.contains(&format!("failures=\"0\" errors=\"{errors}\">")), "{undecided}");
+    }
+
+    #[test]
+    fn a_command_that_differs_fails_by_what_it_does() {
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
+        let case = findings.rows[0].case.clone();
+        findings.outcomes = vec![specimen::make_outcome(&case, ["native", "container"], Word::FailsOnly)];
+        let targets = [TargetNames::of_column("container")];
+        let gate = judge_findings(&findings, &targets, &["differs".parse().unwrap()]);
+        let xml = render(&Source { session: &session, findings: &findings, gate: Some(&gate) });
+        let xml = String::from_utf8(xml).unwrap();
+        let told = "<failure message=\"differs: container alone fails: exit code 1 in 10 of 10, native 0 of 10. against native: same";
+        assert!(xml.contains(told), "{xml}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tare_data::session::Session;
 use tare_data::shell::join_words;
 
 pub use self::private::Private;
+use crate::answers::outcomes::describe_without_output;
 use crate::language::Language;
 use crate::markdown::escape_markdown;
 use crate::number::{Figure, format_count};
@@ -29,6 +30,10 @@ pub fn paste_session(session: &Session, findings: &Findings, private: &Private) 
     let heading = view::make_heading(session, findings, ENGLISH);
     let mut lines: Vec<String> = heading.iter().map(|line| plain(line)).collect();
     lines[0] = format!("**tare {}** {}", plain(&header.tare), lines[0]);
+    let outcomes = findings.outcomes.iter().take(MOST_ROWS);
+    let outcomes = outcomes.map(|of| plain(&describe_without_output(findings, of)));
+    let outcomes = outcomes.collect::<Vec<_>>().join(" ");
+    lines.extend((!outcomes.is_empty()).then_some([String::new(), outcomes]).into_iter().flatten());
     lines.extend([String::new(), write_command(&header.command, private), String::new()]);
     let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let names = findings.subjects.iter().map(|name| plain(&clean_text(name)));
@@ -87,6 +92,9 @@ fn finish(mut lines: Vec<String>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tare_analysis::outcome::{CommandOutcome, Word};
+    use tare_data::batch::RunEnd;
+
     use super::*;
     use crate::specimen;
 
@@ -168,6 +176,20 @@ mod tests {
             );
             assert!(block.lines().count() <= MOST_LINES, "{block}");
         }
+    }
+
+    #[test]
+    fn what_a_command_does_is_in_the_block_and_what_it_prints_is_not() {
+        let mut findings = specimen::make_findings(1);
+        let case = findings.rows[0].case.clone();
+        let outcome = specimen::make_outcome(&case, ["native", "container"], Word::FailsEverywhere);
+        let (label, end) = ("/home/janedoe/suite".into(), Some(RunEnd::ExitCode(1)));
+        let last_line = Some("secret of the output".into());
+        findings.outcomes = vec![CommandOutcome { label, end, last_line, ..outcome }; 20];
+        let block = paste_session(&specimen::make_session(1), &findings, &private());
+        assert!(block.contains("container and native fail alike\\: exit code 1 in 10 of 10"), "{block}");
+        assert!(!block.contains("secret") && !block.contains("jane"), "{block}");
+        assert!(block.lines().count() <= MOST_LINES && block.contains("| probe |"), "{block}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tare_analysis::findings::{Answer, Kind, Row};
 use tare_analysis::gate::Outcome;
 
 use crate::answers::table::answer_words;
+use crate::gate::{list_first_cells, name_condition};
 use crate::language::{Language, message, say};
 use crate::number::{format_percent, format_times};
 use crate::text::{clean_text, count_columns, wrap_paragraph, wrap_text};
@@ -379,15 +380,16 @@ pub(crate) fn record_of<'a>((record, file): (&'a Judged, &'a str)) -> Record<'a>
     }
 }
 
-/// Lists the cells that meet a condition, a line each.
-pub fn list_met_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
-    crate::gate::list_first_cells(outcome, Language::English, |judged| {
+/// Lists the cells by which a gate fails, a line each.
+pub fn list_failing_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
+    list_first_cells(outcome, Language::English, |judged| {
         let row = changes.rows.get(judged.row)?;
         let ([label, old, new, change], reason) =
             row_texts(row, row.cells.get(judged.target)?, false, Language::English);
         let change = reason.map_or(change.clone(), |reason| format!("{change}: {reason}"));
         let target = clean_text(&changes.targets.get(judged.target)?.name);
-        Some(format!("{target}: {label} {old} -> {new} {change} ({})", judged.condition))
+        let condition = name_condition(judged, false, Language::English);
+        Some(format!("{target}: {label} {old} -> {new} {change} ({condition})"))
     })
 }
 
@@ -475,7 +477,7 @@ mod tests {
         let new = Judged::new(session, specimen::make_findings(2));
         let changes = compare_records(&[&old], &[&new], 0.005);
         let met = gate::Judged { row: 2, target: 0, answer: Ruling::Trips, condition: "slower".into() };
-        let lines = list_met_cells(&changes, &Outcome { cells: vec![met], ..Outcome::default() });
+        let lines = list_failing_cells(&changes, &Outcome { cells: vec![met], ..Outcome::default() });
         let [line] = &lines[..] else { panic!("{lines:?}") };
         assert!(line.contains("not comparable: ") && line.contains("definitions"), "{line}");
         assert!(line.ends_with(" (slower)"), "{line}");

@@ -16,7 +16,7 @@ use tare_report::paste::paste_session;
 use crate::args::View;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::session_exit::exit_of_session;
+use crate::session_exit::{exit_of_session, exit_with_gate};
 use crate::show::again::format_repeat_command;
 use crate::show::{pasting, published};
 use crate::{outputs, ui};
@@ -180,8 +180,8 @@ pub fn show_session(
     }
     let by_session = if is_fresh { exit_of_session(&shown.session, &shown.findings) } else { Exit::Done };
     Ok(outcome.map_or(by_session, |outcome| {
-        let met = tare_report::gate::list_met_cells(&shown.findings, &outcome, ui::find_language());
-        by_session.min(outputs::report_conditions(&outcome, &met))
+        let failing = tare_report::gate::list_failing_cells(&shown.findings, &outcome, ui::find_language());
+        exit_with_gate(by_session, outputs::report_conditions(&outcome, &failing), &shown.findings)
     }))
 }
 

@@ -49,9 +49,8 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
     let by_changes = if changes.count_compared() == 0 { Exit::Undecided } else { Exit::Done };
     Ok(match conditions.is_empty() {
         true => by_changes,
-        false => {
-            by_changes.min(outputs::report_conditions(&outcome, &diff::list_met_cells(&changes, &outcome)))
-        }
+        false => by_changes
+            .min(outputs::report_conditions(&outcome, &diff::list_failing_cells(&changes, &outcome))),
     })
 }
 
