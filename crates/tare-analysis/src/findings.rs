@@ -45,6 +45,8 @@ pub struct Findings {
     pub lasting: Vec<LastingCost>,
     /// Outcomes of commands, by command and environment.
     pub outcomes: Vec<CommandOutcome>,
+    /// Commands beside the first one in each environment, where environments are compared.
+    pub across_commands: Vec<CommandFactor>,
     pub certificate: Certificate,
     /// Warnings of an environment as a whole (environment name) or of the session (None).
     pub warnings: Vec<(Option<String>, Warning)>,
@@ -82,6 +84,21 @@ impl Findings {
             && cells.peek().is_some()
             && cells.all(|cell| matches!(cell, Cell::Missing(_)))
     }
+}
+
+/// A command beside the first one in the same environment, by runs that did not take turns: no verdict, and no answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CommandFactor {
+    #[serde(rename = "environment")]
+    pub target: String,
+    /// `PlannedCase::id` of the command, and of the first one.
+    pub case: String,
+    pub against: String,
+    /// Pairs of runs that followed each other.
+    pub rounds: u32,
+    /// Its time over the first one's, with the 95 % interval, which has both ends.
+    pub ratio: f64,
+    pub interval: Interval,
 }
 
 /// Limits that an environment has because somebody asked for them, beside those of the one that it is compared with.

@@ -47,6 +47,10 @@ pub fn render_markdown(session: &Session, findings: &Findings) -> String {
         format!("- **{}** {}", escape_markdown(target), escape_markdown(text))
     };
     push(&mut out, &sentences.iter().map(sentence).collect::<Vec<_>>().join("\n"));
+    if let Some((caption, lines)) = sides::compare_across(findings, ENGLISH) {
+        push(&mut out, &escape_markdown(&caption));
+        push(&mut out, &lines.iter().map(sentence).collect::<Vec<_>>().join("\n"));
+    }
     push(&mut out, &explanations(session, findings, &rows, &notes));
     push(&mut out, &published_table(findings));
     out

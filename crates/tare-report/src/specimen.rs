@@ -211,6 +211,7 @@ pub fn make_findings(targets: usize) -> Findings {
         rows,
         lasting: Vec::new(),
         outcomes: Vec::new(),
+        across_commands: Vec::new(),
         certificate: Certificate {
             planted: None,
             control_cells: 7,

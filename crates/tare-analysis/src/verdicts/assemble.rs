@@ -16,11 +16,12 @@ use crate::outcome::{Word, compare_outcomes};
 use crate::statistics::binomial::at_least;
 use crate::statistics::level::ALPHA;
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
+use crate::verdicts::apart::commands::compare_commands;
+use crate::verdicts::apart::planted::judge_planted_cost;
 use crate::verdicts::correction::confirm_directions;
 use crate::verdicts::doubts::ends::is_counted_by_runs;
 use crate::verdicts::doubts::idle;
 use crate::verdicts::doubts::lasting::add_lasting_work;
-use crate::verdicts::planted::judge_planted_cost;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options};
 use crate::verdicts::stopping::FEWEST_UNITS;
 use crate::verdicts::target_warnings::{list_own_limits, target_warnings};
@@ -34,6 +35,7 @@ pub fn compute_findings(session: &Session, options: &Options) -> Findings {
     let mut findings = of_rows(session, options, |_, _| {});
     add_lasting_work(&mut findings, session, options.margin);
     add_outcomes(&mut findings, session);
+    findings.across_commands = compare_commands(session, options);
     findings
 }
 
@@ -119,6 +121,7 @@ fn of_rows(
         rows,
         lasting: Vec::new(),
         outcomes: Vec::new(),
+        across_commands: Vec::new(),
         certificate,
         warnings,
         limits,

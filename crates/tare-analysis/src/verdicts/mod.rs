@@ -1,5 +1,6 @@
 //! From raw samples to verdicts: a value a trial, pairs of values a round, a verdict a cell.
 
+mod apart;
 pub(crate) mod assemble;
 mod correction;
 pub mod curve;
@@ -9,7 +10,6 @@ pub mod judge;
 pub mod leaving;
 pub(crate) mod look;
 pub mod pairs;
-mod planted;
 pub mod rows;
 pub mod stopping;
 pub mod summary;

@@ -1,5 +1,7 @@
 //! Findings on sessions whose truth is known.
 
+mod commands;
+
 use tare_analysis::findings::{Cell, Comparison, Family, Interval, Kind, Leading, Needed, Row, Verdict};
 use tare_analysis::{Options, compute_findings};
 use tare_data::metric::Reading;

@@ -96,6 +96,7 @@ fn findings() -> Findings {
         ],
         lasting: vec![],
         outcomes: vec![],
+        across_commands: vec![],
         certificate: Certificate {
             planted: None,
             control_cells: 0,

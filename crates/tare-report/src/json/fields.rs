@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{
-    CheckBeside, Family, Kind, Leading, Outcome, PlantedCost, SharedStarts, Smallest, Why, WithoutRow,
+    CheckBeside, CommandFactor, Family, Kind, Leading, Outcome, PlantedCost, SharedStarts, Smallest, Why,
+    WithoutRow,
 };
 use tare_analysis::outcome::CommandOutcome;
 use tare_analysis::published::Beside;
@@ -30,6 +31,8 @@ pub struct Document<'a> {
     pub lasting: Vec<LastingCost<'a>>,
     /// Outcomes of commands, by command and environment: whether they do the same, and what differs.
     pub outcomes: &'a [CommandOutcome],
+    /// Commands beside the first one in each environment, by runs that did not take turns: an interval, and no answer.
+    pub across_commands: &'a [CommandFactor],
     pub certificate: Certificate,
     /// Reasons to doubt an environment, or the session if none is given.
     pub warnings: Vec<TargetWarning<'a>>,

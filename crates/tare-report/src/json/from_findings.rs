@@ -29,6 +29,7 @@ impl<'a> Document<'a> {
             subjects: &findings.subjects,
             lasting: findings.lasting.iter().map(lasting).collect(),
             outcomes: &findings.outcomes,
+            across_commands: &findings.across_commands,
             certificate: certificate(&findings.certificate),
             warnings: general
                 .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c, language) })

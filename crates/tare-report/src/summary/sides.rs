@@ -1,12 +1,12 @@
 //! Commands that are compared, each in a sentence: how long it takes beside the first, both times, and what that rests on.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Row};
-use tare_analysis::outcome::{CommandOutcome, Word};
+use tare_analysis::findings::{Cell, CommandFactor, Comparison, Estimate, Findings, Kind, Row};
+use tare_analysis::outcome::Word;
 use tare_data::names::USER;
 use tare_data::request::Amount;
 use tare_data::session::Session;
 
-use crate::answers::outcomes::describe_outcome_of_side;
+use crate::answers::outcomes::{describe_outcome_of_side, describe_word_of_side, lacks_alike_runs};
 use crate::language::{Language, say};
 use crate::number::{Figure, format_percent, strip_shared_unit};
 use crate::text::clean_text;
@@ -42,19 +42,27 @@ pub(crate) fn describe_commands(session: &Session, findings: &Findings, language
 
 /// Summarises all sides, for the top of a page.
 pub(crate) fn summarise_in_a_paragraph(session: &Session, findings: &Findings, language: Language) -> String {
-    match findings.commands_in {
-        None => summary::summarise_in_a_sentence(findings, language),
-        Some(_) => language.join_sentences(&describe_commands(session, findings, language)),
+    if findings.commands_in.is_some() {
+        return language.join_sentences(&describe_commands(session, findings, language));
     }
+    let sentence = summary::summarise_in_a_sentence(findings, language);
+    let across = compare_across(findings, language).into_iter().flat_map(|(caption, lines)| {
+        let line = |(name, times)| say!(language, "{name}: {reason}.", name = name, reason = times);
+        std::iter::once(caption).chain(lines.into_iter().map(line)).collect::<Vec<_>>()
+    });
+    language.join_sentences(&std::iter::once(sentence).chain(across).collect::<Vec<_>>())
 }
 
-/// Lists the times of several commands in each environment, where environments are compared: each command's rounds are its own, so that
-/// no factor between commands is known.
-pub(crate) fn list_times_of_commands(findings: &Findings, language: Language) -> Vec<(String, String)> {
+/// A caption, and a line for each environment.
+type Across = (String, Vec<(String, String)>);
+
+/// Compares several commands in each environment, where environments are compared: a caption, and each environment's name with the times
+/// and factors in it. Their runs did not take turns, so that this answers nothing.
+pub(crate) fn compare_across(findings: &Findings, language: Language) -> Option<Across> {
     let mut rows = view::select_judged_rows(findings);
     rows.retain(|row| row.probe.starts_with(USER));
     if findings.commands_in.is_some() || !(2..=MOST_LISTED).contains(&rows.len()) {
-        return Vec::new();
+        return None;
     }
     let of_environment = |(at, name): (usize, &String)| {
         let time = |row: &&Row| {
@@ -67,12 +75,26 @@ pub(crate) fn list_times_of_commands(findings: &Findings, language: Language) ->
                     other => text(other.level()?.median),
                 },
             };
-            Some(format!("{} {time}", clean_text(&row.label)))
+            let is_its = |of: &&CommandFactor| of.target == *name && of.case == row.case;
+            let factor = findings.across_commands.iter().find(is_its).map(
+                |CommandFactor { ratio, interval, .. }| {
+                    format!(
+                        ": {}",
+                        words::format_estimate(Estimate { ratio: *ratio, interval: *interval }, language)
+                    )
+                },
+            );
+            Some(format!("{} {time}{}", clean_text(&row.label), factor.unwrap_or_default()))
         };
         let times: Vec<String> = rows.iter().filter_map(time).collect();
         (clean_text(name), language.join_with_commas(&times))
     };
-    std::iter::once(&findings.baseline).chain(&findings.subjects).enumerate().map(of_environment).collect()
+    let caption = language.word(
+        "Across commands: times, and factors against the first, of runs that followed each other, with 95 % intervals. They did not take \
+         turns, and one may find what another left, so that this is not an answer. Name one environment for one.",
+    );
+    let all = std::iter::once(&findings.baseline).chain(&findings.subjects);
+    Some((caption.to_owned(), all.enumerate().map(of_environment).collect()))
 }
 
 /// Says it of one command, in a sentence for each row.
@@ -98,18 +120,21 @@ fn describe_command(
     language: Language,
 ) -> String {
     let [name, baseline] = [&findings.subjects[at], &findings.baseline].map(|name| clean_text(name));
-    let is_its = |of: &&CommandOutcome| of.case == row.case && of.target == findings.subjects[at];
-    let outcome = findings.outcomes.iter().find(is_its);
+    let outcome = findings.find_outcome(&row.case, &findings.subjects[at]);
     let is_same = outcome.is_some_and(|of| of.word == Word::Same);
     let is_open = outcome.is_some_and(|of| of.word == Word::TooFew);
     let of_outcome = outcome.map(|of| describe_outcome_of_side(of, cell, language)).unwrap_or_default();
     let comparison = match cell {
         Cell::Compared(comparison) => comparison,
-        _ if outcome.is_some_and(|of| of.end.is_some()) => return language.join_sentences(&of_outcome),
+        _ if outcome.is_some_and(|of| lacks_alike_runs(of, cell)) => {
+            return language.join_sentences(&of_outcome);
+        }
         other => {
             let reason = words::describe_cell(other, language);
             let reason = say!(language, "{name}: {reason}.", name = name, reason = reason);
-            return language.join_sentences(&[vec![reason], of_outcome].concat());
+            let same = outcome.filter(|_| is_same).map(|of| describe_word_of_side(of, language));
+            let all = same.into_iter().chain([reason]).chain(of_outcome);
+            return language.join_sentences(&all.collect::<Vec<_>>());
         }
     };
     let answer = match is_same {
@@ -126,7 +151,8 @@ fn describe_command(
         }
         None => say!(language, "{answer}.", answer = answer),
     }];
-    sentences.extend(row.control.as_ref().map(|control| {
+    let control = row.control.as_ref().filter(|control| control.comparison().is_some());
+    sentences.extend(control.map(|control| {
         let control = words::cell_word(control, language);
         say!(language, "Control: {control}.", control = control)
     }));
@@ -258,6 +284,8 @@ fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], languag
 
 #[cfg(test)]
 mod tests {
+    use tare_analysis::findings::{Interval, Missing, Verdict};
+    use tare_analysis::outcome::CommandOutcome;
     use tare_data::batch::RunEnd;
 
     use super::*;
@@ -355,6 +383,94 @@ mod tests {
         assert!(fail.starts_with("./new and ./old 'a b' fail alike: "), "{fail}");
         let open = say(1.25, Word::TooFew);
         assert!(open.starts_with("./new takes 25 %") && open.contains("too few to show one"), "{open}");
+    }
+
+    #[test]
+    fn what_is_the_same_is_said_where_times_are_missing_and_a_session_that_broke_off_blames_no_end() {
+        let say = |cell: Cell, word: Word, end: Option<RunEnd>| {
+            let (session, mut findings) = with_cell(cell);
+            let outcome = specimen::make_outcome(&findings.rows[0].case, ["./old 'a b'", "./new"], word);
+            findings.outcomes = vec![CommandOutcome { end, ..outcome }];
+            describe_commands(&session, &findings, Language::English).remove(0)
+        };
+        let not_reached = || Cell::Missing(Missing::NotReached);
+        let same = say(not_reached(), Word::Same, None);
+        assert!(same.starts_with("./new does the same as ./old 'a b'. ./new: not measured"), "{same}");
+        let open = say(not_reached(), Word::NowAndThen, Some(RunEnd::ExitCode(1)));
+        assert!(open.starts_with("./new: not measured") && !open.contains("Times aren't compared"), "{open}");
+        let reason = "12 of 30 runs ended with exit code 1, in the baseline 0 of 30".to_owned();
+        let unlike = Cell::Missing(Missing::NotComparable { reason, level: specimen::make_level(1.0, 1) });
+        let unlike = say(unlike, Word::NowAndThen, Some(RunEnd::ExitCode(1)));
+        assert!(unlike.contains("Times aren't compared: too few pairs ended alike and well."), "{unlike}");
+    }
+
+    #[test]
+    fn a_heading_does_not_deny_what_outcomes_say() {
+        let unsure =
+            Comparison { verdict: Verdict::SlowerUnconfirmed, ..specimen::make_comparison(1.0, 1.25, 1) };
+        let heading = |cell: Cell, word: Option<Word>| {
+            let (session, mut findings) = with_cell(cell);
+            let case = findings.rows[0].case.clone();
+            findings.rows[0].baseline = None;
+            findings.outcomes = word
+                .into_iter()
+                .map(|word| specimen::make_outcome(&case, ["./old 'a b'", "./new"], word))
+                .collect();
+            view::make_heading(&session, &findings, Language::English).join(" ")
+        };
+        let unsure = || Cell::Compared(Box::new(unsure.clone()));
+        assert!(heading(unsure(), Some(Word::TooFew)).contains("nothing is decided"));
+        assert!(!heading(unsure(), Some(Word::Same)).contains("nothing is decided"));
+        let missing = || Cell::Missing(Missing::NotReached);
+        assert!(heading(missing(), None).ends_with("no complete run"));
+        assert!(heading(missing(), Some(Word::FailsOnly)).ends_with("no times compared"));
+    }
+
+    #[test]
+    fn failures_of_several_kinds_are_counted_together_where_the_word_is_of_all() {
+        let (session, mut findings) =
+            with_cell(Cell::Compared(Box::new(specimen::make_comparison(1.0, 1.0, 1))));
+        let mut outcome =
+            specimen::make_outcome(&findings.rows[0].case, ["./old 'a b'", "./new"], Word::FailsOnly);
+        outcome.counts[1].so = 6;
+        findings.outcomes = vec![outcome];
+        let said = describe_commands(&session, &findings, Language::English).remove(0);
+        let counts = "./new alone fails: exit code 1 in 6 of 10, ./old 'a b' 0 of 10; 10 failed in all.";
+        assert!(said.starts_with(counts), "{said}");
+    }
+
+    #[test]
+    fn commands_in_several_environments_have_factors_that_every_view_shows_as_no_answer() {
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
+        findings.rows.truncate(2);
+        for (row, name) in findings.rows.iter_mut().zip(["./old", "./new"]) {
+            (row.probe, row.label) = ("user.command".into(), name.into());
+        }
+        let views = |findings: &Findings| {
+            let flat = |text: String| {
+                text.replace('\\', "").replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+            };
+            let page = crate::html::render_html(&session, findings, &crate::html::Options::default());
+            [
+                flat(render_terminal(&session, findings, &TerminalOptions::default())),
+                flat(crate::markdown::render_markdown(&session, findings)),
+                page,
+            ]
+        };
+        let [text, ..] = views(&findings);
+        assert!(text.contains("Name one environment") && !text.contains("1.25x"), "{text}");
+        findings.across_commands = vec![CommandFactor {
+            target: "container".into(),
+            case: findings.rows[1].case.clone(),
+            against: findings.rows[0].case.clone(),
+            rounds: 18,
+            ratio: 1.25,
+            interval: Interval::new(1.24, 1.27),
+        }];
+        for text in views(&findings) {
+            assert!(text.contains("so that this is not an answer"), "{text}");
+            assert!(text.contains("./old 174 ns, ./new 74.5 µs: 1.25x (1.24 to 1.27x)"), "{text}");
+        }
     }
 
     #[test]

@@ -349,7 +349,7 @@ impl Output {
             }
         };
         let checks = language.join_sentences(&checks);
-        self.times_of_commands(findings, width);
+        self.across_commands(findings, width);
         self.blank();
         for warning in view::list_warnings(findings, wide, language) {
             self.paragraph("! ", &warning, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
@@ -362,19 +362,15 @@ impl Output {
         }
     }
 
-    /// Adds the times of several commands in each environment, which compares nothing.
-    fn times_of_commands(&mut self, findings: &Findings, width: usize) {
-        let times = sides::list_times_of_commands(findings, self.language);
-        if times.is_empty() {
+    /// Adds the times of several commands in each environment.
+    fn across_commands(&mut self, findings: &Findings, width: usize) {
+        let Some((caption, lines)) = sides::compare_across(findings, self.language) else {
             return;
-        }
+        };
         self.blank();
-        let caption = self.language.word(
-            "Across commands, whose runs did not take turns: times alone. Name one environment to compare them.",
-        );
-        self.paragraph("", caption, width, Style::new());
-        let name_width = times.iter().map(|(name, _)| count_columns(name)).max().unwrap_or(0).min(width / 3);
-        times.iter().for_each(|line| self.named(line, name_width, width));
+        self.paragraph("", &caption, width, Style::new());
+        let name_width = lines.iter().map(|(name, _)| count_columns(name)).max().unwrap_or(0).min(width / 3);
+        lines.iter().for_each(|line| self.named(line, name_width, width));
     }
 
     /// Adds a name with a text next to it.

@@ -199,6 +199,8 @@ fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Resu
     session.plan.cases.retain(|planned| study::is_selected(only, &planned.case));
     let is_kept = |id: &str| session.plan.cases.iter().any(|planned| planned.id == id);
     findings.rows.retain(|row| is_kept(&row.case) || row.is_of_session());
+    findings.outcomes.retain(|outcome| is_kept(&outcome.case));
+    findings.across_commands.retain(|of| is_kept(&of.case) && is_kept(&of.against));
     session.trials.retain(|trial| is_kept(&trial.case));
     Ok(())
 }
