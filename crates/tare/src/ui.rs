@@ -18,8 +18,8 @@ use crate::platform::{had_no_output, no_output, terminal_width};
 const USUAL_WIDTH: usize = 80;
 /// The progress line is drawn at most this often: drawing is work that could disturb the next trial.
 const REDRAW: Duration = Duration::from_millis(250);
-/// Interval between progress lines if standard error is not a terminal.
-const PLAIN_LINE: Duration = Duration::from_secs(15);
+/// Interval between progress lines if standard error is not a terminal: who waits there has nothing else to see.
+const PLAIN_LINE: Duration = Duration::from_secs(5);
 
 /// Measures the terminal on standard output, in columns.
 pub fn measure_width() -> usize {

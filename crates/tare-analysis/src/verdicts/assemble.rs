@@ -69,11 +69,13 @@ pub fn compute_step_findings(session: &Session, options: &Options, below: &[Opti
     of_rows(session, options, |judge, rows| {
         for (step, below) in subjects.iter().copied().zip(below) {
             let Some(below) = below.and_then(|below| subjects.get(below).copied()) else { continue };
-            judge.compare_with(below);
+            judge.compare_one(step, below);
+            let mut of_cases: BTreeMap<usize, Vec<JudgedRow>> = BTreeMap::new();
             for row in rows.iter_mut() {
-                let against_below =
-                    judge.judge_rows(row.case, row.metric + 1, &BTreeMap::new(), &mut nulls).pop();
-                row.targets[step] = against_below.and_then(|mut row| row.targets[step].take());
+                let metrics = session.plan.cases[row.case].metrics.len();
+                let judge_case = || judge.judge_rows(row.case, metrics, &BTreeMap::new(), &mut nulls);
+                let against_below = of_cases.entry(row.case).or_insert_with(judge_case).get_mut(row.metric);
+                row.targets[step] = against_below.and_then(|row| row.targets[step].take());
             }
         }
     })

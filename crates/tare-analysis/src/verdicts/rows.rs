@@ -99,6 +99,8 @@ pub(crate) struct Judge<'a> {
     pub baseline: Option<usize>,
     /// The side that all are compared with, in place of the first ones of the plan's comparisons.
     compared_with: Option<usize>,
+    /// The only environment that is compared; all where none is named.
+    second: Option<usize>,
     /// Reach of each environment's answers beside the one that it is compared with, and of that one's beside it.
     reaches: Vec<[Reach; 2]>,
     /// Rounds that were begun, case by case.
@@ -137,6 +139,7 @@ impl<'a> Judge<'a> {
             trials,
             baseline: targets.baseline_at(),
             compared_with: None,
+            second: None,
             reaches: find_reaches(progress, None),
             begun,
             is_over: false,
@@ -160,8 +163,9 @@ impl<'a> Judge<'a> {
         self.reaches[target][0]
     }
 
-    /// Compares the others with another environment than the plan does.
-    pub fn compare_with(&mut self, target: usize) {
+    /// Compares one environment alone, and with another one than the plan does.
+    pub fn compare_one(&mut self, second: usize, target: usize) {
+        self.second = Some(second);
         self.compared_with = Some(target);
         self.reaches = find_reaches(self.progress, self.compared_with);
     }
@@ -295,7 +299,8 @@ impl<'a> Judge<'a> {
             Role::Planted => plan.is_measured(case, *target),
             Role::Baseline | Role::Control => false,
         };
-        let seconds = (0..targets.len()).filter(is_second);
+        let is_wanted = |target: &usize| self.second.is_none_or(|second| second == *target);
+        let seconds = (0..targets.len()).filter(is_second).filter(is_wanted);
         let seconds: Vec<(usize, Option<usize>)> = seconds.map(|at| (at, self.find_first(at))).collect();
         // Controls first: where a first side differs from itself, nothing smaller than that is a finding.
         let firsts: BTreeSet<usize> =
