@@ -8,7 +8,7 @@ use tare_analysis::findings::{
 };
 use tare_analysis::published::Quantity;
 
-use super::table::{TableTexts, table_lines};
+use super::table::{Room, TableTexts};
 use super::{Pairs, WIDEST_LABEL};
 use crate::language::{Language, message, say};
 use crate::number::{Figure, count_decimals, format_fixed, format_ratio, ratio_interval};
@@ -17,6 +17,9 @@ use crate::words;
 
 /// Indentation of lines that belong to the line above.
 const INDENT: &str = "\u{a0}\u{a0}";
+
+/// Rows of articles' tables on a first screen.
+const FIRST_ROWS: usize = 12;
 
 /// A row of a session with an article's values for it, as texts.
 pub(crate) struct BesideRow {
@@ -224,10 +227,18 @@ pub(crate) fn article_tables(article: &ArticleBeside, language: Language) -> Vec
     }
 }
 
-/// Lists the tables of articles, each with an empty line before it.
-pub(crate) fn article_table_lines(findings: &Findings, width: usize, language: Language) -> Vec<String> {
+/// Lists the tables of articles, each with an empty line before it: as many rows as a first screen has lines for, and the others,
+/// which go below.
+pub(crate) fn article_table_lines(
+    findings: &Findings,
+    width: usize,
+    lines: usize,
+    language: Language,
+) -> [Vec<String>; 2] {
+    let mut room = Room { lines, rows: FIRST_ROWS };
     let tables = findings.articles.iter().flat_map(|article| article_tables(article, language));
-    tables.flat_map(|table| [vec![String::new()], table_lines(table, width)].concat()).collect()
+    let parts: Vec<[Vec<String>; 2]> = tables.map(|table| table.split_rows(width, &mut room)).collect();
+    [0, 1].map(|at| parts.iter().flat_map(|parts| parts[at].iter().cloned()).collect())
 }
 
 /// Sums up the conclusions of an article: how many point the same way in this session; none without conclusions.

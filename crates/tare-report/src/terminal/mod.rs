@@ -34,6 +34,8 @@ use crate::{published, view};
 pub(crate) const NARROWEST: usize = 40;
 /// Widest line of prose: the eye does not find its way back in longer ones.
 const WIDEST_PROSE: usize = 100;
+/// Lines of a first screen.
+const FIRST_LINES: usize = 24;
 /// End of a line of a command that continues on the next.
 const CONTINUES: &str = " \\";
 
@@ -95,6 +97,12 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     if kinds.is_some() {
         out.summary(findings, prose, false);
     }
+    let mut more = Vec::new();
+    if repeats_article {
+        let sums = findings.articles.iter().filter_map(|of| published::sum_up_conclusions(of, language));
+        sums.for_each(|sum| out.paragraph("", &sum, prose, Style::new().bold()));
+        more = out.article_tables(findings, width);
+    }
     for line in view::make_heading(session, findings, language) {
         out.paragraph("", &line, prose, Style::new());
     }
@@ -104,11 +112,7 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     if let Some(failed) = view::summarise_failed_trials(findings, language) {
         out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
-    if repeats_article {
-        let sums = findings.articles.iter().filter_map(|of| published::sum_up_conclusions(of, language));
-        sums.for_each(|sum| out.paragraph("", &sum, prose, Style::new().bold()));
-        out.article_tables(findings, width);
-    }
+    out.block(&more);
     if rows.is_empty() {
         out.blank();
         out.plain(language.word("Nothing was measured."));
@@ -127,7 +131,8 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     }
     out.doubts(session, findings, prose, options.wide);
     if !repeats_article {
-        out.article_tables(findings, width);
+        let more = out.article_tables(findings, width);
+        out.block(&more);
     }
     out.published(findings, prose);
     out.paths(options, prose);
@@ -166,9 +171,16 @@ impl Output {
         wrap_paragraph(first, &text, width).iter().for_each(|line| self.styled(line, style));
     }
 
-    /// Adds the tables that articles printed, with this session's values.
-    fn article_tables(&mut self, findings: &Findings, width: usize) {
-        let lines = published::article_table_lines(findings, width, self.language);
+    /// Adds the tables that articles printed, with this session's values, and returns what the first screen has no lines for.
+    fn article_tables(&mut self, findings: &Findings, width: usize) -> Vec<String> {
+        let room = FIRST_LINES.saturating_sub(self.text.lines().count());
+        let [first, rest] = published::article_table_lines(findings, width, room, self.language);
+        self.block(&first);
+        rest
+    }
+
+    /// Adds lines with an empty one behind them.
+    fn block(&mut self, lines: &[String]) {
         lines.iter().for_each(|line| self.plain(line));
         if !lines.is_empty() {
             self.blank();

@@ -16,8 +16,15 @@ const NONE: &str = "-";
 /// Narrowest column of titles where a table is wider than the terminal.
 const NARROWEST_TITLE: usize = 18;
 
+/// Lines and rows that a first screen has left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub lines: usize,
+    pub rows: usize,
+}
+
 /// The texts of a table, for every form that shows it.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct TableTexts {
     pub heading: String,
     /// Head of several columns, above the first of them; empty where there are no such.
@@ -84,6 +91,31 @@ impl TableTexts {
         }
         let lines = table.lines.iter().map(line).collect();
         TableTexts { heading, groups, heads: [theirs, ours].concat(), lines, notes }
+    }
+}
+
+impl TableTexts {
+    /// Renders the first rows, for which there is room, with the notes, and then the others; each part begins with an empty line.
+    pub(super) fn split_rows(self, width: usize, room: &mut Room) -> [Vec<String>; 2] {
+        let part = |from: usize, until: usize, notes: &[String]| match from == until {
+            true => Vec::new(),
+            false => {
+                let (lines, notes) = (self.lines[from..until].to_vec(), notes.to_vec());
+                let lines = table_lines(TableTexts { lines, notes, ..self.clone() }, width);
+                [vec![String::new()], lines].concat()
+            }
+        };
+        let all = self.lines.len();
+        let fits = |rows: &usize| part(0, *rows, &[]).len() <= room.lines;
+        let rows = (0..=all.min(room.rows)).rev().find(fits).unwrap_or(0);
+        let notes = if rows == 0 { [&[][..], &self.notes] } else { [&self.notes[..], &[]] };
+        let parts = [part(0, rows, notes[0]), part(rows, all, notes[1])];
+        // Nothing that comes after rows without room has any.
+        *room = match rows == all {
+            true => Room { lines: room.lines - part(0, rows, &[]).len(), rows: room.rows - rows },
+            false => Room { lines: 0, rows: 0 },
+        };
+        parts
     }
 }
 

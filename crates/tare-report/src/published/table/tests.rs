@@ -1,5 +1,6 @@
 //! Tables of articles, filled from handmade sessions.
 
+use tare_analysis::findings::Findings;
 use tare_analysis::published::{Published, place_beside};
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
@@ -14,6 +15,8 @@ use tare_specimen::{make_sides, plan_case};
 use super::{TableTexts, table_lines};
 use crate::language::Language;
 use crate::specimen;
+use crate::terminal::{TerminalOptions, render_terminal};
+use crate::text::count_columns;
 
 fn metric(name: &str, series: &str, reading: Reading, unit: Unit) -> Metric {
     let direction = if unit == Unit::Nanoseconds { Direction::Lower } else { Direction::Higher };
@@ -240,13 +243,19 @@ fn round_trips_of_all_rounds_are_one_run() {
     }
 }
 
-/// Renders the table of a shipped article in a session that repeats it, in environments that stand for its own.
-fn repeated(article: &str, environments: &[(&str, Role)], mut session: Session) -> String {
+/// Computes the findings of a session that repeats a shipped article, in environments that stand for its own.
+fn repeat(article: &str, environments: &[(&str, Role)], session: &mut Session) -> Findings {
     let article: Published = toml::from_str(article).unwrap();
     session.header.command = ["tare", "run", "--like", &article.id].map(str::to_owned).to_vec();
     session.plan.targets = make_sides(environments.iter().copied());
-    let mut findings = tare_analysis::compute_findings(&session, &tare_analysis::Options::default());
-    place_beside(&mut findings, &session, &[article]);
+    let mut findings = tare_analysis::compute_findings(session, &tare_analysis::Options::default());
+    place_beside(&mut findings, session, &[article]);
+    findings
+}
+
+/// Renders the table of such an article.
+fn repeated(article: &str, environments: &[(&str, Role)], mut session: Session) -> String {
+    let findings = repeat(article, environments, &mut session);
     let tables = super::super::article_tables(&findings.articles[0], Language::English);
     assert_eq!(tables.len(), 1, "an article has one table");
     tables.into_iter().flat_map(|table| table_lines(table, 80)).collect::<Vec<_>>().join("\n")
@@ -287,6 +296,32 @@ fn reads_a_second_are_those_of_the_whole_run() {
     assert_eq!(line, ["552.50", "265.74", "0.48x", "300.00", "150.00", "0.50x"]);
     let events = values(&text, "fileio, events in 300 s,");
     assert_eq!(events, ["629929", "303079", "0.48x", "180000", "90000", "0.50x"]);
+}
+
+#[test]
+fn a_first_screen_has_the_answer_and_twelve_rows_and_the_rest_is_below() {
+    let files = [("mode", "rndrw"), ("threads", "4"), ("files", "16"), ("total", "32MiB")];
+    let primes = case("cpu.primes", &[("max_prime", "20000"), ("threads", "4")], (None, None));
+    let mut session = session(vec![primes, case("file.random", &files, (Some("own"), None))]);
+    for target in ["native", "wsl2-like"] {
+        let requests = ["read", "write", "fsync"].map(|series| latency(series, 3 * 16_384, &[5_000; 3]));
+        add(&mut session, 0, target, Ok(vec![latency("event", 0, &[600_000, 700_000])]));
+        let whole = throughput("request", 5, 5 * 16_384, 20_000_000);
+        add(&mut session, 1, target, Ok(std::iter::once(whole).chain(requests).collect()));
+    }
+    let targets = [("native", Role::Baseline), ("wsl2-like", Role::Subject)];
+    let thesis = include_str!("../../../../../published/tuni-wsl2-linux.toml");
+    let findings = repeat(thesis, &targets, &mut session);
+    let text = render_terminal(&session, &findings, &TerminalOptions::default());
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("tuni-wsl2-linux: ") && lines[0].contains(" conclusions "), "{text}");
+    let is_row = |line: &&&str| line.starts_with("cpu, ") || line.starts_with("fileio, ");
+    let rows = |of: &[&str]| of.iter().filter(is_row).count();
+    let table = lines.iter().skip(1).position(|line| line.contains("figures as printed")).unwrap() + 1;
+    let end = table + lines[table..].iter().position(|line| line.is_empty()).unwrap();
+    assert_eq!(rows(&lines[table..end]), 12, "{text}");
+    assert!(end <= 24 && lines[..end].iter().all(|line| count_columns(line) <= 80), "{end}: {text}");
+    assert!(text.matches("fileio, longest event").count() >= 1 && rows(&lines[end..]) >= 4, "{text}");
 }
 
 #[test]
