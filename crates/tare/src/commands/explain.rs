@@ -1,6 +1,6 @@
 //! `tare explain`: explains a command's time, shows prices of environments, and forecasts commands from them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tare_analysis::{Options, bill};
@@ -25,7 +25,7 @@ use crate::{own_commands, paths, ui};
 const MOST_FIRST: Duration = Duration::from_secs(10);
 /// Time for a bill in one environment, and for each further one: a dozen prices are calibrated in a third of it.
 const TIME_OF_A_BILL: Duration = Duration::from_secs(44);
-const TIME_OF_ANOTHER: Duration = Duration::from_secs(15);
+const TIME_OF_ANOTHER: Duration = Duration::from_secs(13);
 /// Time for the prices, in times of what the first answer took: ten seconds of it, which a quick command takes, leave the usual time.
 const MORE_OF_A_LONG_COMMAND: u32 = 3;
 /// Environments that are measured where none is named.
@@ -109,32 +109,38 @@ fn time_first(
 ) -> Result<Option<Vec<String>>, CommandError> {
     let (budget, only) = (Some(budget), Vec::new());
     let options = SessionOptions { budget, only, record: None, ..args.session.clone() };
-    let mut request = Request { environments: args.environments.clone(), ..counted(commands, &options)? };
     // The user's folder may refuse a file, and gets none that is removed again.
-    if let Some(name) = request.record.file_name() {
-        request.record = options.scratch.clone().unwrap_or_else(std::env::temp_dir).join(name);
+    let record = name_first_record(&options.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
+    let environments = args.environments.clone();
+    let request = Request { environments, record: record.clone(), ..counted(commands, &options)? };
+    let session = recorded::measure_session(request, options.scratch.as_deref())
+        .and_then(|recorded| Ok(tare_record::read_session(&recorded.record)?.session));
+    match std::fs::remove_file(&record) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            return Err(LabError::storage_error("remove", &record)(e).into());
+        }
+        _ => {}
     }
     // The session refuses whatever cannot be measured with the prices as well, with its reason.
-    let recorded = match recorded::measure_session(request, options.scratch.as_deref()) {
-        Ok(recorded) => recorded,
+    let session = match session {
+        Ok(session) => session,
         Err(error) if error.is_interruption() => return Err(error),
         Err(_) => return Ok(Some(Vec::new())),
     };
-    let session = tare_record::read_session(&recorded.record)?.session;
-    std::fs::remove_file(&recorded.record).map_err(LabError::storage_error("remove", &recorded.record))?;
     let findings = tare_analysis::compute_findings(&session, &Options::default());
-    let mut cells = findings.rows.iter().flat_map(|row| &row.cells);
-    // An answer that is not decided yet comes from the session with the prices alone, which has more runs.
-    if cells.any(|cell| cell.comparison().is_some_and(|found| found.answer().is_decided())) {
-        let (width, colour, language) = (ui::measure_width(), ui::has_colour(), ui::find_language());
-        let options = terminal::TerminalOptions { width, colour, language, ..Default::default() };
-        ui::print_text(&(terminal::render_terminal(&session, &findings, &options) + "\n"), false)?;
+    for line in terminal::tables::bill::describe_times(&findings, ui::find_language()) {
+        ui::print_text(&(ui::wrap_text(&line, ui::measure_width()).join("\n") + "\n\n"), false)?;
     }
     let demands = session.plan.demands.values().filter_map(|counted| match counted {
         Counted::Demand(demand) => Some(demand),
         Counted::Failed(_) => None,
     });
     Ok((session.ending != Ending::Interrupted).then(|| bill::list_needed_cases(demands)))
+}
+
+/// Names the record of the first answer as no other is, not even that of a session which begins in the same second.
+fn name_first_record(folder: &Path) -> Result<PathBuf, LabError> {
+    Ok(folder.join(paths::record_named(Path::new("tare-explain-%t-%r.tare"))?))
 }
 
 fn prices(args: &Explain) -> Result<Exit, CommandError> {
@@ -271,4 +277,15 @@ fn counted(commands: Study, options: &SessionOptions) -> Result<Request, LabErro
         counts_demand: true,
         ..recorded::make_request(Measured::Commands(commands), options, "tare-explain")?
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_first_answers_of_one_second_have_records_of_their_own() {
+        let [one, other] = [(); 2].map(|()| name_first_record(Path::new("/tmp")).unwrap());
+        assert_ne!(one, other);
+    }
 }

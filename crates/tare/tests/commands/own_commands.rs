@@ -381,6 +381,40 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
 }
 
 #[test]
+fn an_explanation_says_first_how_long_it_takes_and_leaves_one_record() {
+    if !can_show_its_root("an_explanation_says_first_how_long_it_takes_and_leaves_one_record") {
+        return;
+    }
+    let program = Program::new();
+    fs::create_dir(program.path("tmp")).unwrap();
+    let explain = ["explain", "--in", "container", "--budget", "12s", "--record", "e.tare", "--", "ls", "/"];
+    let mut command = program.tare_command(&explain);
+    command.env("TMPDIR", program.path("tmp"));
+    let said = Said::from_output(command.output().unwrap());
+    assert!(matches!(said.code, Some(0 | 7)), "{said:?}");
+    let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.starts_with("ls / in container"), "{text}");
+    let [times, bill] = ["The bill follows.", "Counted once"].map(|words| text.find(words).unwrap());
+    assert!(times < bill && text.matches("The bill follows.").count() == 1, "{text}");
+    assert_eq!(said.err.matches("record ").count(), 1, "{said:?}");
+    let left = fs::read_dir(program.path("tmp")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), Vec::<std::ffi::OsString>::new());
+    // Of all prices those that it needs are measured.
+    let cases = |record: &str| {
+        let report = program.run_tare(&["report", record, "--json"]).parse_json();
+        let rows = report["rows"].as_array().unwrap();
+        rows.iter()
+            .map(|row| row["case"].as_str().unwrap().to_owned())
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let priced = cases("e.tare");
+    assert!(
+        (2..30).contains(&priced.len()) && priced.iter().any(|case| case.starts_with("user.")),
+        "{priced:?}"
+    );
+}
+
+#[test]
 fn the_commands_of_a_study_are_explained_in_one_session() {
     if !can_show_its_root("the_commands_of_a_study_are_explained_in_one_session") {
         return;

@@ -217,7 +217,8 @@ pub fn prepare_session(
     if let (None, Some(left_s)) = (rounds, left_s) {
         leave_out_slow(&mut cases, &targets, &mut started, left_s, arena, observer);
     }
-    let left_s = left_s.map(|s| s - estimate_starts_s(&cases, (&targets, &*started), |_| true, s));
+    let with_outcome = if demands.is_empty() { &cases[..] } else { &[] };
+    let left_s = left_s.map(|s| s - estimate_starts_s(with_outcome, (&targets, &*started), |_| true, s));
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),

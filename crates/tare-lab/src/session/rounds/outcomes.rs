@@ -40,12 +40,14 @@ pub struct Visits<'a> {
 }
 
 impl Visits<'_> {
-    /// Counts the starts that each side is to have; none in a session that goes on, or compares no command.
+    /// Counts the starts that each side is to have; none in a session that goes on, compares no command, or explains one.
     pub fn count_starts(&self) -> u32 {
         let session = &self.course.session;
         let cases = (0..session.plan.cases.len()).filter(|case| has_outcome(&session.plan, *case)).count();
         let sides = self.list_sides();
-        if !session.trials.is_empty() || !session.outcomes.is_empty() || sides.len() < 2 {
+        // A bill does not compare what the command writes.
+        let is_explained = !session.plan.demands.is_empty();
+        if is_explained || !session.trials.is_empty() || !session.outcomes.is_empty() || sides.len() < 2 {
             return 0;
         }
         let left_s = self.course.left_s(self.arena.now_ns());

@@ -77,6 +77,16 @@ fn runs_that_hang_are_counted_on_from_the_starts_for_outcomes_to_the_rounds() {
 }
 
 #[test]
+fn a_command_that_is_explained_has_no_starts_for_its_outcome() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    let request = PlanRequest { counts_demand: true, ..plan_in_folder(&["./old", "./new"]) };
+    let (record, _) = planned(&mut arena, folder.path(), request);
+    let session = read_session(&record).unwrap().session;
+    assert!(!session.plan.demands.is_empty() && session.outcomes.is_empty(), "{:?}", session.outcomes);
+}
+
+#[test]
 fn rounds_are_planned_with_the_time_that_outcomes_leave() {
     let rounds = |request: PlanRequest<'static>| {
         let folder = tempfile::tempdir().unwrap();

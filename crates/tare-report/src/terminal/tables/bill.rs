@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, compute_charges};
-use tare_analysis::findings::{Comparison, Findings, Kind, Why};
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Missing, Row, Why};
 use tare_data::session::Session;
 use tare_data::session::demand::{Counted, Work};
 use tare_data::unit::Unit;
@@ -216,9 +216,14 @@ fn sum_up_bill(findings: &Findings, command: &Explained, bill: &Bill, language: 
     let part =
         |line: &&Line| format!("{} {}", words::describe_work(line.work, language), share(share_of(line)));
     let parts: Vec<String> = named.map(part).collect();
-    let parts = match parts.is_empty() {
-        true => language.word("no part of it is explained").to_owned(),
-        false => language.join_with_commas(&parts),
+    let rest = shown.rest_ns.map(|rest_ns| share(shown.share_of_difference(rest_ns)));
+    let parts = match (parts.is_empty(), rest) {
+        (true, _) => language.word("no part of it is explained").to_owned(),
+        (false, Some(rest)) if !rest.starts_with('-') && rest != "0 %" => {
+            let parts = language.join_with_commas(&parts);
+            say!(language, "{parts}; not explained {rest}", parts = parts, rest = rest)
+        }
+        (false, _) => language.join_with_commas(&parts),
     };
     say!(
         language,
@@ -230,6 +235,53 @@ fn sum_up_bill(findings: &Findings, command: &Explained, bill: &Bill, language: 
         now = amount_of(now),
         parts = parts
     )
+}
+
+/// Answers how long commands take in each environment before anything is priced; what is not decided by then is so far.
+pub fn describe_times(findings: &Findings, language: Language) -> Vec<String> {
+    let rows = findings.rows.iter().filter(|row| row.headline);
+    let pairs = rows.flat_map(|row| row.cells.iter().zip(&findings.subjects).map(move |of| (row, of)));
+    let sentence = |(row, (cell, target)): (&Row, (&Cell, &String))| {
+        let (label, target) = (words::translate_row_title(row, language), clean_text(target));
+        let found = match cell {
+            Cell::Missing(Missing::Failed(failure)) => {
+                let reason = language.translate_text(&clean_text(&failure.reason));
+                return Some(format!("{label}, {target}: {reason}"));
+            }
+            cell => cell.comparison()?,
+        };
+        let baseline = clean_text(&findings.baseline);
+        let interval = words::format_interval(found, language);
+        let answer = match (found.answer().is_decided(), has_interval(found)) {
+            (true, _) => {
+                format!("{} {interval}", words::format_answer(found, language)).trim_end().to_owned()
+            }
+            (false, true) => {
+                let interval = interval.trim_matches(['(', ')']);
+                say!(
+                    language,
+                    "so far {interval} the time of {baseline}",
+                    interval = interval,
+                    baseline = baseline
+                )
+            }
+            (false, false) => say!(
+                language,
+                "so far about {ratio} the time of {baseline}, too few runs for a range",
+                ratio = words::format_factor(found, language),
+                baseline = baseline
+            ),
+        };
+        Some(say!(
+            language,
+            "{label} in {target}: {answer}, by {runs}. The bill follows.",
+            label = label,
+            target = target,
+            answer = answer,
+            runs = language.counted(found.rounds as usize, "run", "runs")
+        ))
+    };
+    pairs.filter_map(sentence).collect()
 }
 
 /// Formats the difference to be explained, with its verdict.

@@ -95,6 +95,9 @@ fn the_first_sentence_has_the_difference_and_its_largest_parts_unless_rounds_are
     let first = text.lines().next().unwrap();
     assert!(first.starts_with("gvisor adds 2.00 ms to make (1.00 ms to 3.00 ms): files opened"), "{text}");
     assert!(first.contains(" 75 %") && first.contains(" 15 %") && !first.contains(" 1 %"), "{text}");
+    assert!(text.replace('\n', " ").contains("15 %; not explained 9 %."), "{text}");
+    let too_much = render(Bill { rest_ns: Some(-1.8e5), ..bill.clone() });
+    assert!(!too_much.contains("; not explained"), "{too_much}");
     let few = render(Bill { rounds: 5, ..bill });
     assert!(few.contains("No bill yet: it needs 6 runs of every price, and has 5"), "{few}");
     assert!(!few.contains("75 %") && few.starts_with("make: 1.00 ms in "), "{few}");
@@ -130,4 +133,31 @@ fn a_bill_folds_into_narrow_terminals() {
         assert!(text.contains("75 %") && text.contains("(60 … 90)"), "{width}: {text}");
         assert_eq!(text.contains("12,345"), width >= 60, "{width}: {text}");
     }
+}
+
+#[test]
+fn a_time_that_is_not_decided_yet_is_so_far() {
+    let mut findings = specimen::make_findings(1);
+    findings.rows.truncate(1);
+    let describe = |change: &dyn Fn(&mut Comparison)| {
+        let mut findings = findings.clone();
+        let mut found = specimen::make_comparison(100.0, 26.0, 1);
+        change(&mut found);
+        findings.rows[0].cells = vec![Cell::Compared(Box::new(found))];
+        findings.subjects.truncate(1);
+        describe_times(&findings, Language::English).concat()
+    };
+    let decided = describe(&|_| {});
+    assert!(decided.contains(": 26x (") && decided.ends_with(". The bill follows."), "{decided}");
+    let open = |found: &mut Comparison| {
+        found.verdict = tare_analysis::findings::Verdict::SlowerUnconfirmed;
+    };
+    let so_far = describe(&open);
+    assert!(so_far.contains(": so far ") && so_far.contains(" to ") && !so_far.contains('('), "{so_far}");
+    assert!(so_far.contains("x the time of native, by "), "{so_far}");
+    let few = describe(&|found| {
+        open(found);
+        found.interval = tare_analysis::findings::Interval::UNKNOWN;
+    });
+    assert!(few.contains(": so far about 26x the time of native, too few runs for a range, by "), "{few}");
 }
