@@ -225,10 +225,6 @@ const PRESETS: [(&str, EnvironmentKind); 5] = [
 /// Determines the kind of an environment: presets by their names, a distribution of WSL by its kernel. Native
 /// is Windows if tare runs on it, and WSL if tare runs in that.
 fn stands_for(target: &Side, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
-    // An environment of a preset with options goes by its name and theirs: `wsl2-like-512`.
-    let called = |name: &str| {
-        target.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    };
     let is_windows = facts.is_some_and(|facts| facts.inside.get(KERNEL_NAME) == Some("Windows"));
     // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
     let release = facts.and_then(|facts| facts.inside.get(KERNEL_RELEASE)).unwrap_or_default();
@@ -236,12 +232,19 @@ fn stands_for(target: &Side, facts: Option<&TargetFacts>) -> Option<EnvironmentK
         true => EnvironmentKind::Wsl2,
         false => EnvironmentKind::Wsl1,
     };
-    match PRESETS.iter().find(|(name, _)| called(name)) {
+    match find_preset_kind(&target.name) {
         Some(_) if is_windows => Some(EnvironmentKind::Windows),
-        Some((_, EnvironmentKind::Native)) if release.contains("icrosoft") => Some(wsl),
-        Some((_, kind)) => Some(*kind),
+        Some(EnvironmentKind::Native) if release.contains("icrosoft") => Some(wsl),
+        Some(kind) => Some(kind),
         None => (target.provider() == "wsl").then_some(wsl),
     }
+}
+
+/// Finds the kind to which a preset of this name corresponds. With options it goes by its name and theirs: `wsl2-like-512`.
+pub(super) fn find_preset_kind(called: &str) -> Option<EnvironmentKind> {
+    let is_it =
+        |name: &str| called.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    PRESETS.iter().find(|(name, _)| is_it(name)).map(|(_, kind)| *kind)
 }
 
 #[cfg(test)]

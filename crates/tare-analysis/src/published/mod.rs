@@ -8,6 +8,7 @@ mod claims;
 mod conditions;
 mod consistency;
 mod figures;
+mod foreseen;
 mod measured;
 mod repeated;
 mod stated;
@@ -23,6 +24,7 @@ pub use crate::article_table::{FigureLine, FigureTable, Line, Table, TableCell, 
 pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
+pub use foreseen::{Foreseen, Obstacle, foresee_untold};
 pub use repeated::find_repeated_article;
 
 /// An article, a thesis or a report, with the figures that it printed.

@@ -1,11 +1,16 @@
 //! Articles' conclusions, judged by sessions.
 
+use std::collections::BTreeMap;
+
 use tare_analysis::Options;
 use tare_analysis::compute_findings;
 use tare_analysis::findings::{Cell, ClaimOutcome, Missing, OwnValue, Way};
-use tare_analysis::published::{Published, place_beside};
+use tare_analysis::published::{
+    EnvironmentKind, Foreseen, Obstacle, Published, Quantity, Subject, foresee_untold, place_beside,
+};
 use tare_data::metric::Reading;
 use tare_data::session::Session;
+use tare_data::unit::Direction;
 
 use crate::sessions::{Outcome, compute_jitter, make_case, make_metric, make_session, run_rounds};
 
@@ -261,6 +266,91 @@ fn each_article_holds_where_a_session_is_as_it_says_and_does_not_in_its_mirror_i
     }
 }
 
+/// Builds a session of an article's own figures and ratios, each a case of its own, or of their mirrors: what took n times as long takes
+/// an nth.
+fn make_up(article: &Published, is_mirrored: bool) -> Session {
+    let stand_in = |id: &str| match article.find_environment(id).unwrap().kind {
+        EnvironmentKind::Wsl1 => "wsl1-like",
+        EnvironmentKind::Wsl2 => "wsl2-like",
+        EnvironmentKind::Vm => "guest",
+        EnvironmentKind::Native => "native",
+        EnvironmentKind::Windows => "windows",
+    };
+    let (mut cases, mut costs) = (Vec::new(), BTreeMap::new());
+    let mut add = |subject: Subject<'_>, better: Direction, values: BTreeMap<&'static str, f64>| {
+        let number = cases.len().to_string();
+        let mut parameters = subject.parameters.clone();
+        for condition in article.conditions.iter().filter(|of| of.probe == subject.probe) {
+            if condition.parameters.iter().all(|(key, value)| parameters.get(key) == Some(value)) {
+                parameters.extend(condition.sizes.clone());
+            }
+        }
+        // Figures of one test would be one case.
+        parameters.insert("made_up".into(), number);
+        let parameters: Vec<(&str, &str)> =
+            parameters.iter().map(|(key, value)| (&**key, &**value)).collect();
+        let reading = match better {
+            Direction::Lower => Reading::TimePerOperation,
+            Direction::Higher => Reading::OperationsPerSecond,
+        };
+        let metric = make_metric(subject.metric, reading);
+        let mut case = make_case(subject.probe, &parameters, subject.place, vec![metric]);
+        case.case.peer = subject.peer.map(|_| "host".to_owned());
+        case.amount = tare_data::request::Amount::Operations { batch: 100_000, batches: 1 };
+        case.id = case.case.to_string();
+        let is_cost = (better == Direction::Lower) != is_mirrored;
+        let cost = move |value: f64| if is_cost { value } else { 1.0 / value };
+        costs.insert(case.id.clone(), values.into_iter().map(|(name, value)| (name, cost(value))).collect());
+        cases.push(case);
+    };
+    for figure in &article.figures {
+        let mut values = BTreeMap::new();
+        for id in article.environments.iter().map(|of| &of.id).rev() {
+            values.extend(figure.mean(id).map(|value| (stand_in(id), value)));
+        }
+        figure.subject().into_iter().for_each(|subject| add(subject, figure.better, values.clone()));
+    }
+    for ratio in &article.ratios {
+        let values = [(stand_in(&ratio.environment), ratio.value), (stand_in(&ratio.against), 1.0)];
+        add(ratio.subject(), ratio.better, values.into());
+    }
+    let mut session = make_session(&["wsl1-like", "wsl2-like", "guest"], cases, 18);
+    run_rounds(&mut session, 18, |case, target, round| {
+        let values: &BTreeMap<&str, f64> = &costs[case];
+        let target = if target == "again" { "native" } else { target };
+        // An environment without a figure is as quick as one that has it.
+        let cost = values.get(target).or(values.values().next()).unwrap();
+        Outcome::Time(1e6 * cost * compute_jitter(target, round).powf(0.01))
+    });
+    session
+}
+
+#[test]
+fn records_of_an_article_s_own_figures_point_its_way_and_their_mirrors_the_other_way() {
+    let mut judged = 0;
+    for article in ARTICLES.map(article) {
+        let [own, mirror] = [false, true].map(|is_mirrored| {
+            let session = make_up(&article, is_mirrored);
+            let mut findings = compute_findings(&session, &Options::default());
+            place_beside(&mut findings, &session, std::slice::from_ref(&article));
+            findings.articles.into_iter().next().map(|beside| beside.claims).unwrap_or_default()
+        });
+        for ((claim, own), mirror) in article.claims.iter().zip(&own).zip(&mirror) {
+            let is_relative = |of: Quantity| matches!(of, Quantity::More | Quantity::Less | Quantity::Ratio);
+            let has_figures = claim.checks.iter().any(|check| is_relative(check.of));
+            if has_figures || own.way() != Way::Unknown {
+                assert_eq!(own.way(), Way::Same, "{}: {}: {:#?}", article.id, claim.text, own.checks);
+                // Two that are alike are so the other way round as well.
+                let are_alike = claim.checks.iter().any(|check| check.states == "about 1");
+                let expected = if are_alike { Way::Same } else { Way::Other };
+                assert_eq!(mirror.way(), expected, "{}: {}: {:#?}", article.id, claim.text, mirror.checks);
+                judged += 1;
+            }
+        }
+    }
+    assert!(judged >= 17, "{judged} conclusions of all articles");
+}
+
 /// Counts the conclusions of an article by the way in which a session's results point.
 fn count_ways(session: &Session, article: &str) -> [usize; 3] {
     let mut findings = compute_findings(session, &Options::default());
@@ -276,6 +366,16 @@ fn short_sessions_tell_the_direction_and_their_mirror_images_the_other() {
     let mirrored = replay(|case, target| 1.0 / AS_PRINTED(case, target), true, false);
     assert_eq!(count_ways(&mirrored, article), [0, 3, 7]);
     assert_eq!(count_ways(&replay(AS_PRINTED, true, true), article), [0, 0, 10], "by an emulated processor");
+    // All of that was known beforehand.
+    let foresee = |are_emulated: bool| {
+        let of = |name: &str, is_emulated| Foreseen { specification: name.to_owned(), is_emulated };
+        let others = ["wsl1-like?net=host", "guest"].map(|name| of(name, are_emulated));
+        let environments: Vec<Foreseen> = std::iter::once(of("native", false)).chain(others).collect();
+        foresee_untold(&self::article(article), &environments)
+    };
+    assert_eq!(foresee(false), []);
+    let of_wsl = Obstacle::Emulated("wsl1-like?net=host".into());
+    assert_eq!(foresee(true), vec![of_wsl; 10]);
 }
 
 #[test]

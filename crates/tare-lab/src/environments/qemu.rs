@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use tare_data::facts::keys::CPU_EMULATED;
+
 use crate::containers::devices::Devices;
 use crate::containers::root::{AGENT, OWN, Root};
 use crate::guests::disk::{self, DiskMode};
@@ -220,6 +222,9 @@ impl Environment for Qemu {
             Acceleration::Auto => kvm::check_kvm(programs).map_or(Accelerator::Tcg, |()| Accelerator::Kvm),
         };
         facts.add_fact("runtime.accelerator", accelerator.name());
+        if accelerator == Accelerator::Tcg {
+            facts.add_fact(CPU_EMULATED, "TCG");
+        }
         facts.add_fact("runtime.kernel", &kernel.release);
         facts.add_fact("runtime.processor", self.processor.name());
         facts.add_fact("runtime.machine", self.board.name());

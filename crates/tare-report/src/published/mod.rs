@@ -1,6 +1,7 @@
 //! Articles as text: the printed values and conclusions, alone and next to a session.
 
 mod beside;
+pub mod foreseen;
 pub mod full_size;
 mod table;
 

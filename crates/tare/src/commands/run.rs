@@ -137,15 +137,21 @@ fn list_articles(args: &Run) -> Vec<String> {
     args.view.published.iter().chain(repeated).cloned().collect()
 }
 
-/// Says what a session in full size needs, or what an article's budget leaves out, and refuses one that has too little.
+/// Says what a session in full size needs, and what an article's will not tell; refuses one that has too little.
 fn announce(args: &Run, request: &Request) -> Result<Option<String>, LabError> {
     let name = args.like.as_deref().or(args.study.as_deref()).unwrap_or("the study");
     let setting = paths::make_setting(args.session.scratch.as_deref())?;
-    if args.full_size {
-        return show::full_size::announce_full_size(name, request, &setting.scratch).map(Some);
-    }
-    let notes = show::full_size::announce_short(name, request, &setting)?;
-    Ok((!notes.is_empty()).then(|| notes.join("; ")))
+    let needs = match args.full_size {
+        true => Some(show::full_size::announce_full_size(name, request, &setting.scratch)?),
+        false => show::full_size::require_round(name, request, &setting).map(|()| None)?,
+    };
+    // A dry run starts no program that would tell.
+    let untold = match args.like.as_deref().filter(|_| !args.session.dry_run) {
+        Some(article) => show::full_size::announce_untold(article, request, &setting)?,
+        None => None,
+    };
+    let notes: Vec<String> = needs.into_iter().chain(untold).collect();
+    Ok((!notes.is_empty()).then(|| notes.join(ui::find_language().word(" "))))
 }
 
 /// Puts the words of `--enter`, or the file of an own launcher, in place of its name.

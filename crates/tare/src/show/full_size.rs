@@ -1,11 +1,16 @@
-//! `--full-size`: what a session in the sizes of the original tools needs, said before it begins.
+//! Announcements of a session of an article: its needs, and the conclusions that it will not tell.
 
 use std::path::Path;
 
+use tare_analysis::published::Foreseen;
+use tare_data::facts::keys::CPU_EMULATED;
 use tare_lab::asked::{Request, Until};
+use tare_lab::environments::parse_environment;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::session::{FullSize, Setting, dry_run, estimate_full_size};
+use tare_lab::study::published::read_article;
 use tare_report::number::{format_duration, format_gibibytes};
+use tare_report::published::foreseen::describe_untold;
 use tare_report::published::full_size::Needs;
 
 use crate::ui;
@@ -30,11 +35,24 @@ pub fn announce_full_size(name: &str, request: &Request, scratch: &Path) -> Resu
     Ok(needs.describe(ui::find_language()))
 }
 
-/// Says which environments an article's session has no room for. Refuses one whose budget fits no round, by typical times.
-pub fn announce_short(name: &str, request: &Request, setting: &Setting) -> Result<Vec<String>, LabError> {
+/// Says which conclusions of an article a session will not tell, whatever it measures.
+pub fn announce_untold(name: &str, request: &Request, setting: &Setting) -> Result<Option<String>, LabError> {
+    let foresee = |name: &String| {
+        let ready = parse_environment(name)?.check_ready(&setting.programs);
+        let is_emulated = ready.is_ok_and(|ready| ready.facts.get(CPU_EMULATED).is_some());
+        Ok(Foreseen { specification: name.clone(), is_emulated })
+    };
+    let all = std::iter::once(&request.baseline).chain(&request.environments);
+    let environments: Vec<Foreseen> = all.map(foresee).collect::<Result<_, LabError>>()?;
+    Ok(describe_untold(&read_article(name)?, &environments, ui::find_language()))
+}
+
+/// Refuses a session of an article whose budget fits no round, by typical times. Which environments it leaves out the session itself
+/// says, by times that it measures.
+pub fn require_round(name: &str, request: &Request, setting: &Setting) -> Result<(), LabError> {
     let foresee = |request: &Request| Ok::<_, LabError>(dry_run(request, setting)?.measure);
     let (Some(Until::Budget(budget)), Some(outlook)) = (request.until, foresee(request)?) else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let is_left_out = |name: &String| outlook.left_out.iter().any(|absent| absent.environment == *name);
     let environments: Vec<String> =
@@ -42,7 +60,7 @@ pub fn announce_short(name: &str, request: &Request, setting: &Setting) -> Resul
     // An environment with options has another name in the session, and none of those that are left out would be counted here.
     let are_known = environments.len() + outlook.left_out.len() == request.environments.len();
     if !outlook.left_out.is_empty() && (environments.is_empty() || !are_known) {
-        return Ok(outlook.left_out.into_iter().map(|absent| absent.note).collect());
+        return Ok(());
     }
     let seconds_of = |rounds: u32| {
         let (until, environments) = (Some(Until::Rounds(rounds)), environments.clone());
@@ -51,7 +69,7 @@ pub fn announce_short(name: &str, request: &Request, setting: &Setting) -> Resul
         )
     };
     match seconds_of(1)?.filter(|one_s| *one_s > budget.as_secs_f64()) {
-        None => Ok(outlook.left_out.into_iter().map(|absent| absent.note).collect()),
+        None => Ok(()),
         Some(one_s) => {
             let what = format!("{name} does not fit into --budget {}", format_duration(budget.as_secs_f64()));
             let some_s = seconds_of(FEWEST_ROUNDS)?.unwrap_or(one_s);

@@ -14,7 +14,7 @@ const LONGEST_PLAIN: f64 = 1e15;
 /// Text of an empty cell.
 const NONE: &str = "-";
 /// Narrowest column of titles where a table is wider than the terminal.
-const NARROWEST_TITLE: usize = 18;
+const NARROWEST_TITLE: usize = 14;
 
 /// Lines and rows that a first screen has left.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,8 @@ impl TableTexts {
             article = clean_text(source)
         );
         // The reference has its column even without values: ratios are to it.
-        let is_shown = |at: &usize| *at == 0 || table.targets[*at].is_some();
+        let has_value = |at: usize| table.lines.iter().any(|line| line.here[at].value.is_some());
+        let is_shown = |at: &usize| *at == 0 || has_value(*at);
         let here: Vec<usize> = (0..table.targets.len()).filter(is_shown).collect();
         let name = |at: &usize| table.targets[*at].as_deref().map_or(NONE.into(), clean_text);
         let there: Vec<String> = table.environments.iter().map(|name| clean_text(name)).collect();
