@@ -3,7 +3,7 @@
 use tare_lab::error::LabError;
 
 use super::line::{BETWEEN, Line, find_long, show_line};
-use super::names::{find_environment, find_name, is_study, list_articles};
+use super::names::{find_environment, find_name, is_study, leave_out_fillers, list_articles};
 use super::reading::{Machine, Reading};
 use crate::args::help::command_line;
 
@@ -48,9 +48,10 @@ pub fn lead_on(
     let mut lines = Vec::new();
     if let Some(environment) = known(word) {
         // Words of a command may be names by chance.
-        let others: Option<Vec<String>> = rest.iter().map(|word| known(word)).collect();
+        let others: Option<Vec<String>> = leave_out_fillers(rest).into_iter().map(known).collect();
         let all: Vec<String> = std::iter::once(environment).chain(others.unwrap_or_default()).collect();
-        lines.push(show_line(&line.with_environments(&all)));
+        let command = if line.name() == "explain" && !line.has_commands() { " -- COMMAND" } else { "" };
+        lines.push(show_line(&line.with_environments(&all)) + command);
     }
     let articles = list_articles(word);
     let Some(name) = find_name(word) else {

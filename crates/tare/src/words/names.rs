@@ -34,6 +34,12 @@ pub fn find_environment(word: &str) -> Option<String> {
     Some(format!("{known}{rest}"))
 }
 
+/// Leaves words out that only stand between names: docker vs podman.
+pub fn leave_out_fillers<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let is_filler = |word: &&&str| ["vs", "vs.", "versus", "and", "against", "with"].contains(*word);
+    words.iter().filter(|word| !is_filler(word)).copied().collect()
+}
+
 /// Finds the environment that a word names, or that an everyday name leads to first.
 pub fn find_layer(word: &str) -> Option<String> {
     find_environment(word).or_else(|| find_name(word)?.environments.first().cloned())

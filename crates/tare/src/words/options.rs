@@ -10,6 +10,7 @@ use tare_lab::find_nearest;
 use tare_report::language::Language;
 
 use super::line::{find_long, show_line};
+use super::names::{find_layer, is_study};
 use crate::args::Args;
 use crate::args::help::{build_command_line, command_line};
 use crate::command_error::CommandError;
@@ -70,6 +71,15 @@ fn explain_option(error: &Error, words: &[String]) -> Option<LabError> {
     }
     if let Some(instead) = Habit::find_instead(&EVERYDAY.options, name) {
         return Some(refused.with_hint(instead));
+    }
+    // The name of an environment or of a study is no option.
+    let bare = name.trim_start_matches('-');
+    if let Some(environment) = find_layer(bare).filter(|_| find_long(command, "in").is_some()) {
+        let line = show_line(&rename(words, name, &format!("--in={environment}")));
+        return Some(refused.with_hint(line.replace("--in=", "--in ")));
+    }
+    if is_study(bare) && command.get_name() == "run" {
+        return Some(refused.with_hint(show_line(&rename(words, name, bare))));
     }
     let longs: Vec<String> = command
         .get_arguments()

@@ -13,6 +13,10 @@ use super::reading::{Machine, Reading};
 /// Reads the words of `tare run`; none where they stay as they are.
 pub fn read_run(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
     let loose = line.loose();
+    if let Some(runs) = line.value_of("-n").filter(|value| value.parse::<u32>().is_ok()) {
+        return Err(LabError::usage_error(format!("-n {runs} would name the command '{runs}'"))
+            .with_hint(format!("-r {runs} runs it as often; --command-name {runs} names it")));
+    }
     let Some(first) = loose.first().copied() else { return Ok(None) };
     check_separator(line)?;
     if is_study(first) {

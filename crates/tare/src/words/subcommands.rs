@@ -10,7 +10,9 @@ use tare_report::exports::EXPORTS;
 
 use super::leads::{lead_on, read_commands, refuse_name};
 use super::line::{BETWEEN, Line, show_line};
-use super::names::{find_environment, find_layer, find_name, is_file_of, is_study, list_environments};
+use super::names::{
+    find_environment, find_layer, find_name, is_file_of, is_study, leave_out_fillers, list_environments,
+};
 use super::reading::{Machine, Reading};
 use crate::args::help::command_line;
 
@@ -47,7 +49,8 @@ pub fn refuse_command(word: &str, others: &[String], machine: &Machine<'_>) -> L
             .with_cause("options follow a command")
             .with_hint(show_line(&[&["run".to_owned(), word.to_owned()], others].concat()));
     }
-    if let Some((cause, mut lines)) = lead_on(&run(), word, &[], machine) {
+    let rest: Vec<&str> = others.iter().map(String::as_str).collect();
+    if let Some((cause, mut lines)) = lead_on(&run(), word, &rest, machine) {
         lines.extend(
             find_environment(word).map(|name| format!("{} describes it", show_line(&["show", &name]))),
         );
@@ -93,6 +96,9 @@ pub fn read_others(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>
                 .with_hint("tare import FILE reads one; tare import --help has more"))
         }
         ("show", Some(word)) => Ok(read_show(line, word)),
+        ("show", None) => Err(LabError::usage_error("nothing was named").with_hint(
+            "tare show gvisor; tare list has the names of probes, environments, studies and articles",
+        )),
         ("check", Some(word)) => {
             let named: Vec<String> = loose.iter().filter_map(|word| find_checked(word, machine)).collect();
             if named.len() != loose.len() {
@@ -159,6 +165,7 @@ fn read_compare(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<Op
     {
         return Ok(Some(Reading::told(line.with_loose(&[old, "--to", new]))));
     }
+    let loose = &leave_out_fillers(loose)[..];
     let environments: Vec<String> = loose.iter().filter_map(|word| find_layer(word)).collect();
     if !loose.is_empty() && environments.len() == loose.len() {
         let mut names = environments;

@@ -325,6 +325,22 @@ fn further_near_misses_lead_on() {
     ]);
 }
 
+/// Lines of a third list, of which each stands for a kind that did not lead on.
+#[test]
+fn names_with_words_between_them_and_names_as_options_lead_on() {
+    check_all(&[
+        ("tare docker vs podman", No("'docker'", &["tare run --in native,docker,podman"])),
+        ("tare run --docker -- git status", No("'--docker'", &["tare run --in docker -- git status"])),
+        (
+            "tare compare old.tare vs new.tare",
+            No("no newer record", &["tare compare old.tare --to new.tare"]),
+        ),
+        ("tare explain gvisor", No("'gvisor'", &["tare explain --in native,gvisor -- COMMAND"])),
+        ("tare run -n 10 -- git status", No("-n 10", &["-r 10"])),
+        ("tare like qiita-wsl-rtt", No("'like'", &["tare run --like ARTICLE"])),
+    ]);
+}
+
 /// An option that may take a word away from the command is not offered.
 #[test]
 fn only_options_that_are_named_in_full_are_offered_as_ones_of_tare() {
