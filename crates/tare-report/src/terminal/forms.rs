@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tare_analysis::change::{Judged, compare_records};
 use tare_analysis::findings::{Cell, Findings, Level};
-use tare_data::session::Session;
+use tare_data::session::{Role, Session};
+use tare_specimen::make_sides;
 
 use crate::answers::signs;
 use crate::exports::{EXPORTS, Source};
 use crate::language::Language;
+use crate::several::diff::{Diff, render_diff_terminal};
 use crate::terminal::{TerminalOptions, render_terminal};
 use crate::text::count_columns;
 use crate::{html, json, markdown, specimen, words};
@@ -291,6 +294,37 @@ fn the_first_screen_of_four_environments_has_the_answers_and_all_kinds_of_work_i
         let last = text.lines().position(|line| line.starts_with(language.word("computing"))).unwrap();
         let rest = text.lines().skip(last).take_while(|line| !line.is_empty()).count();
         assert!(last + rest <= 24, "{}: {text}", last + rest);
+    }
+}
+
+#[test]
+fn the_first_screen_of_a_comparison_of_four_environments_answers_for_each_in_24_lines() {
+    for (slower, language) in [("became slower", Language::English), ("遅くなりました", Language::Japanese)]
+    {
+        let record = |at: usize| {
+            let (mut session, mut findings) = make_large(16, 4);
+            let subjects = findings.subjects.iter().map(|name| (name.as_str(), Role::Subject));
+            session.plan.targets = make_sides([("native", Role::Baseline)].into_iter().chain(subjects));
+            for (number, row) in findings.rows.iter_mut().enumerate() {
+                row.case = format!("case-{number}");
+                row.cells.rotate_left(at);
+            }
+            Judged::new(session, findings)
+        };
+        let [old, new] = [0, 1].map(record);
+        let changes = compare_records(&[&old], &[&new], 0.005);
+        let [old, new] = [&[(&old, "monday.tare")], &[(&new, "tuesday.tare")]];
+        let (spread, wide, width) = (0.005, false, 80);
+        let text = render_diff_terminal(&Diff { old, new, changes: &changes, spread, wide, width, language });
+        let screen: Vec<&str> = text.lines().take(24).collect();
+        assert!(screen[..2].concat().contains(slower), "{text}");
+        for at in 0..4 {
+            let name = format!("environm-{at}  ");
+            assert_eq!(screen.iter().filter(|line| line.starts_with(&name)).count(), 1, "{text}");
+        }
+        assert!(screen.iter().all(|line| count_columns(line) <= 80), "{text}");
+        let rows = screen.iter().filter(|line| line.starts_with("  ")).count();
+        assert!((1..=16).contains(&rows), "{rows}: {text}");
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tare_analysis::here::limits::read_limits;
-use tare_data::facts::keys::{CPU_ALLOWED, CPU_ONLINE, RUNTIME_VERSION};
+use tare_data::facts::keys::{CPU_ALLOWED, CPU_EMULATED, CPU_ONLINE, RUNTIME_VERSION};
 
 use serde_json::json;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
+use tare_data::shell::quote_word;
 use tare_lab::environments;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::{ErrorKind, LabError};
@@ -56,6 +57,8 @@ impl Tried {
 struct Seen {
     /// Version of the runtime, or the specification of the preset.
     about: String,
+    /// True where its processor is a program, whose speed is no real machine's.
+    is_emulated: bool,
     /// Sign by which it was recognised, or why none was seen; empty where it was not entered.
     proof: String,
     /// True where it sees this user's own files.
@@ -151,18 +154,21 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
 }
 
 fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, LabError> {
-    let version = |ready: Ready| match ready.facts.get(RUNTIME_VERSION) {
-        Some("unknown") => "version unknown".to_owned(),
-        version => version.unwrap_or_default().to_owned(),
+    let see = |ready: Ready| Seen {
+        about: match ready.facts.get(RUNTIME_VERSION) {
+            Some("unknown") => "version unknown".to_owned(),
+            version => version.unwrap_or_default().to_owned(),
+        },
+        is_emulated: ready.facts.get(CPU_EMULATED).is_some(),
+        ..Seen::default()
     };
-    let ready = match environments::parse_environment(specification) {
-        Ok(named) => named.check_ready(programs).map(version),
+    let state = match environments::parse_environment(specification) {
+        Ok(named) => named.check_ready(programs).map(see),
         // A preset of what another system enters.
         Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::from_reason(e.to_string())),
         Err(e) => return Err(e),
     };
-    let is_found = ready.is_ok();
-    let state = ready.map(|about| Seen { about, ..Seen::default() });
+    let is_found = state.is_ok();
     let named = environments::parse_environment(specification).ok();
     let provider = named.as_ref().map(|named| &named.provider);
     Ok(Tried {
@@ -222,9 +228,9 @@ fn document(found: &Findings) -> String {
         .environments
         .iter()
         .map(|Tried { name, state, waits, .. }| match state {
-            Ok(Seen { about, proof, shares_files, limits }) => json!({
+            Ok(Seen { about, proof, shares_files, limits, is_emulated }) => json!({
                 "environment": name, "ready": true, "entered": !waits, "version": about, "proof": proof,
-                "shares_files": shares_files, "limits": limits
+                "shares_files": shares_files, "limits": limits, "emulated": is_emulated
             }),
             Err(n) => {
                 json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
@@ -289,16 +295,24 @@ fn describe_entered(found: &Findings) -> String {
     describe_part(ui::find_language().word("Environments, each entered once"), &entered)
 }
 
-/// Describes the environments that are entered when they are named.
+/// Describes the environments that are entered when they are named, each with the line that enters it.
 fn describe_waiting(found: &Findings) -> String {
-    let head = ui::find_language().word("Found, and entered only when named, as in tare check --in NAME");
-    describe_list(head, &list_ready(found, true), measure_names(found))
+    let language = ui::find_language();
+    let waiting = found.environments.iter().filter(|tried| tried.is_ready() && tried.waits);
+    let line = |tried: &Tried| {
+        let is_emulated = tried.state.as_ref().is_ok_and(|seen| seen.is_emulated);
+        let note = if is_emulated { language.word(" (emulated: slow)") } else { "" };
+        format!("tare check --in {}{note}", quote_word(&tried.name))
+    };
+    let rows: Vec<(&str, String)> = waiting.map(|tried| (tried.name.as_str(), line(tried))).collect();
+    let head = language.word("Found, not started: its line starts it once, and says if it is ready");
+    describe_list(head, &rows, measure_names(found))
 }
 
-/// Lists the environments that are ready, with their names in a few words: those that wait to be named, or the others.
-fn list_ready(found: &Findings, waits: bool) -> Vec<(&str, String)> {
+/// Lists the environments that are ready and were entered, with their names in a few words.
+fn list_ready(found: &Findings) -> Vec<(&str, String)> {
     let language = ui::find_language();
-    let of = found.environments.iter().filter(|tried| tried.is_ready() && tried.waits == waits);
+    let of = found.environments.iter().filter(|tried| tried.is_ready() && !tried.waits);
     of.map(|tried| (tried.name.as_str(), language.describe(&tried.about).to_owned())).collect()
 }
 
@@ -351,7 +365,7 @@ fn describe_overview(found: &Findings) -> String {
     };
     let refused = lacking(true).map(|(name, lacks)| (name, language.translate_text(&lacks.reason)));
     let one_line = lacking(false).filter_map(|(name, lacks)| Some((name, lacks.command.clone()?)));
-    let mut text = list(language.word("Ready"), &list_ready(found, false))
+    let mut text = list(language.word("Ready"), &list_ready(found))
         + &describe_waiting(found)
         + &list(language.word("Found, and not ready"), &refused.collect::<Vec<_>>())
         + &list(language.word("Made ready by one line"), &one_line.collect::<Vec<_>>());
@@ -378,7 +392,7 @@ fn describe_rows(rows: &[&Tried]) -> String {
     let mut text = String::new();
     for Tried { name, state, .. } in rows {
         let _ = match state {
-            Ok(Seen { about, proof, shares_files, limits }) => {
+            Ok(Seen { about, proof, shares_files, limits, .. }) => {
                 let shared = if *shares_files { language.word("shares your files") } else { "" };
                 let limits = describe_limits(&read_limits(limits), language);
                 let parts = [about, proof, shared].into_iter().chain(limits.iter().map(String::as_str));
@@ -423,11 +437,34 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_to_be_named_has_its_name_in_a_few_words() {
-        let tried = |waits| make_tried("docker", Ok(Seen::default()), waits);
-        let shown = describe_waiting(&make_found(vec![tried(true)]));
-        assert!(shown.ends_with("\n  docker  about docker\n"), "{shown}");
-        assert_eq!(describe_waiting(&make_found(vec![tried(false)])), "");
+    fn what_waits_to_be_named_has_the_line_that_starts_it() {
+        let tried =
+            |name, is_emulated, waits| make_tried(name, Ok(Seen { is_emulated, ..Seen::default() }), waits);
+        let waiting = [tried("docker", false, true), tried("qemu?memory=1", true, true)];
+        let shown = describe_waiting(&make_found(waiting.into()));
+        assert!(shown.contains("\n  docker         tare check --in docker\n"), "{shown}");
+        assert!(shown.contains("  tare check --in 'qemu?memory=1' (emulated: slow)\n"), "{shown}");
+        assert_eq!(describe_waiting(&make_found(vec![tried("docker", false, false)])), "");
+    }
+
+    #[test]
+    fn four_ready_environments_and_what_is_near_fit_a_screen() {
+        let ready =
+            ["native", "container", "podman", "gvisor"].map(|name| (name, Ok(Seen::default()), false));
+        let near = ["docker-like", "wsl1-like", "wsl2-like", "guest", "uml", "qemu"];
+        let near = near.map(|name| (name, Ok(Seen::default()), true));
+        let one_line = ["bwrap", "nerdctl", "firejail"];
+        let one_line =
+            one_line.map(|name| (name, Err(NotReady::missing_program(name, "apt-get install x")), false));
+        let all = ready.into_iter().chain(near).chain(one_line);
+        let all = all.map(|(name, state, waits)| {
+            let is_found = state.is_ok();
+            Tried { is_found, ..make_tried(name, state, waits) }
+        });
+        let found = make_found(all.collect());
+        let text = describe_found(&found) + &describe_overview(&found);
+        assert!(text.lines().count() <= 24 && text.lines().all(|line| line.len() <= 80), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("  ")).count(), 13, "{text}");
     }
 
     #[test]
