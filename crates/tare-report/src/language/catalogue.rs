@@ -53,7 +53,7 @@ pub(super) fn translate_text(section: &Section, english: &str) -> Option<String>
     let (_, instead, values) = fitting.max_by_key(|(length, ..)| *length)?;
     Some(fill_template(instead, |name| {
         let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)?;
-        Some(section.get(value).map_or(value, String::as_str).to_owned())
+        Some(translate_text(section, value).unwrap_or_else(|| value.to_owned()))
     }))
 }
 

@@ -126,7 +126,7 @@ impl Language {
     }
 
     /// Joins items as `a`, `a and b` or `a, b and c`.
-    pub(crate) fn join_with_and(self, items: &[String]) -> String {
+    pub fn join_with_and(self, items: &[String]) -> String {
         match items {
             [] => String::new(),
             [one] => one.clone(),

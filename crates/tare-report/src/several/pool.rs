@@ -5,6 +5,7 @@ use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
 use tare_analysis::change::Judged;
 
 use crate::answers::table::answer_words;
+use crate::language::{Language, message, say};
 use crate::number::{format_percent, format_ratio, ratio_interval};
 use crate::several::diff::{Record, record_of};
 use crate::text::{clean_text, count_columns, wrap_text};
@@ -22,21 +23,22 @@ pub struct Pool<'a> {
     pub wide: bool,
     /// Columns of the terminal.
     pub width: usize,
+    pub language: Language,
 }
 
-const HEADINGS: [&str; 5] = ["", "slowdown", "between sessions", "a further session", ""];
+const HEADINGS: [&str; 5] =
+    ["", message!("slowdown"), message!("between sessions"), message!("a further session"), ""];
 
-const NOTE: &str = "slowdown = the mean over sessions with its 95 % confidence interval, from how the sessions differ; \
-between sessions = the standard deviation that their own intervals do not explain; a further session = where its \
-slowdown lies, with a chance of 95 %.";
+const NOTE: &str = message!(
+    "slowdown = the mean over sessions with its 95 % confidence interval, from how the sessions differ; between sessions \
+     = the standard deviation that their own intervals do not explain; a further session = where its slowdown lies, with \
+     a chance of 95 %."
+);
 
 /// Formats label, slowdown, spread, a further session and verdict.
-fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
-    let label = if row.headline {
-        clean_text(&row.label)
-    } else {
-        format!("{}, {}", clean_text(&row.label), clean_text(&row.metric))
-    };
+fn row_texts(row: &JoinedRow, cell: &JoinedCell, language: Language) -> [String; 5] {
+    let title = language.translate_title(&clean_text(&row.label));
+    let label = if row.headline { title } else { format!("{title}, {}", clean_text(&row.metric)) };
     match cell {
         JoinedCell::Joined(slowdown) => {
             let Slowdown { ratio: mean, interval, next_low, next_high, between, .. } = *slowdown;
@@ -45,18 +47,15 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
                 format!("{} {}", format_ratio(mean), ratio_interval(interval.ends(f64::from), mean)),
                 format_percent(libm::expm1(between)),
                 ratio_interval([next_low, next_high], mean),
-                word(slowdown),
+                language.word(answer_words(slowdown.answer.kind()).word).to_owned(),
             ]
         }
         JoinedCell::NotJoined { reason } => {
             let none = || "-".to_owned();
-            [label, none(), none(), none(), format!("not joined: {}", clean_text(reason))]
+            let reason = language.translate_text(&clean_text(reason));
+            [label, none(), none(), none(), say!(language, "not joined: {reason}", reason = reason)]
         }
     }
-}
-
-fn word(slowdown: &Slowdown) -> String {
-    answer_words(slowdown.answer.kind()).word.to_owned()
 }
 
 impl Pool<'_> {
@@ -68,10 +67,13 @@ impl Pool<'_> {
     fn heads(&self) -> Vec<String> {
         let head = |(record, file): &(&Judged, &str)| {
             let (study, started) = (clean_text(&record.plan.study), clean_text(&record.header.started));
-            format!(
-                "{}  {study}, started {started}, tare {}",
-                clean_text(file),
-                clean_text(&record.header.tare)
+            say!(
+                self.language,
+                "{file}  {study}, started {started}, tare {version}",
+                file = clean_text(file),
+                study = study,
+                started = started,
+                version = clean_text(&record.header.tare)
             )
         };
         self.records.iter().map(head).collect()
@@ -83,8 +85,8 @@ pub fn render_pool_terminal(pool: &Pool) -> String {
     let mut out = pool.heads().join("\n") + "\n";
     for (at, target) in pool.joined.targets.iter().enumerate() {
         out.push_str(&format!("\n{}\n", clean_text(&target.name)));
-        let mut rows = vec![HEADINGS.map(str::to_owned)];
-        rows.extend(pool.rows().map(|row| row_texts(row, &row.cells[at])));
+        let mut rows = vec![HEADINGS.map(|head| pool.language.word(head).to_owned())];
+        rows.extend(pool.rows().map(|row| row_texts(row, &row.cells[at], pool.language)));
         let widths: [usize; 4] = std::array::from_fn(|column| {
             rows.iter().map(|row| count_columns(&row[column])).max().unwrap_or(0)
         });
@@ -104,7 +106,9 @@ pub fn render_pool_terminal(pool: &Pool) -> String {
         }
     }
     out.push('\n');
-    wrap_text(NOTE, pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    wrap_text(pool.language.word(NOTE), pool.width)
+        .iter()
+        .for_each(|line| out.push_str(&format!("{line}\n")));
     out
 }
 
@@ -116,7 +120,7 @@ pub fn render_pool_markdown(pool: &Pool) -> String {
     out.push_str("\n\n| environment | probe | slowdown | between sessions | a further session | |\n|---|---|---|---|---|---|\n");
     for (at, target) in pool.joined.targets.iter().enumerate() {
         for row in pool.rows() {
-            let texts = row_texts(row, &row.cells[at]).map(|text| literal(&text));
+            let texts = row_texts(row, &row.cells[at], Language::English).map(|text| literal(&text));
             out.push_str(&format!("| {} | {} |\n", literal(&clean_text(&target.name)), texts.join(" | ")));
         }
     }
@@ -162,7 +166,13 @@ mod tests {
         });
         let joined = join_records(&judged.each_ref());
         let records: Vec<(&Judged, &str)> = judged.iter().zip(["a.tare", "b.tare", "c.tare"]).collect();
-        show(&Pool { records: &records, joined: &joined, wide: false, width: 100 })
+        show(&Pool {
+            records: &records,
+            joined: &joined,
+            wide: false,
+            width: 100,
+            language: Language::English,
+        })
     }
 
     #[test]

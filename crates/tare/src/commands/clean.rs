@@ -1,6 +1,7 @@
 //! `tare clean`: removes the leftovers of killed sessions.
 
 use tare_data::shell::quote_word;
+use tare_lab::error::LabError;
 use tare_lab::ownership::clean::{Elsewhere, Outcome, list_leftovers, remove_from_host, remove_unnamed};
 #[cfg(unix)]
 use tare_probes::here::remove_left_over;
@@ -14,7 +15,7 @@ use crate::{paths, ui};
 
 /// Leftovers that are found only while they are removed: a lock or a device that is let go shows that nothing uses them.
 const NOT_LISTED: &str = "not listed, since only removing them shows that nothing uses them: folders of killed tare here and tare \
-                          environment prepare, and loop devices of images that are gone\n";
+                          environment prepare, and loop devices of images that are gone";
 
 /// Lists the things in the journals of dead sessions.
 fn list_only(args: &Clean) -> Result<Exit, CommandError> {
@@ -22,20 +23,25 @@ fn list_only(args: &Clean) -> Result<Exit, CommandError> {
     for state in paths::list_state_folders()? {
         things.extend(list_leftovers(&state, args.from_host.as_deref())?);
     }
-    ui::print_output(format_list(&things, args.from_host.is_some()))?;
+    format_list(&things, args.from_host.is_some()).iter().try_for_each(|line| print_line(line))?;
     Ok(Exit::Done)
 }
 
-fn format_list(things: &[String], is_of_another: bool) -> String {
-    let mut lines: String =
-        things.iter().map(|thing| format!("would remove  {}\n", plain_line(thing))).collect();
+fn format_list(things: &[String], is_of_another: bool) -> Vec<String> {
+    let mut lines: Vec<String> =
+        things.iter().map(|thing| format!("would remove  {}", plain_line(thing))).collect();
     if things.is_empty() {
-        lines.push_str("no killed session left anything that its journal names; nothing was removed\n");
+        lines.push("no killed session left anything that its journal names; nothing was removed".into());
     }
     if !is_of_another {
-        lines.push_str(NOT_LISTED);
+        lines.push(NOT_LISTED.into());
     }
     lines
+}
+
+/// Prints a line for people, in their language.
+fn print_line(line: &str) -> Result<(), LabError> {
+    ui::print_text(&(ui::find_language().translate_text(line) + "\n"), false)
 }
 
 pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
@@ -70,24 +76,23 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
             .collect();
         ui::print_output(render_pretty_json(&serde_json::Value::Array(all)))?;
     } else if outcomes.is_empty() && elsewhere.is_empty() {
-        ui::print_output("nothing was left behind\n")?;
+        print_line("nothing was left behind")?;
     }
     for outcome in outcomes.iter().filter(|_| !args.json) {
-        match &outcome.left_because {
-            None => ui::print_output(format!("removed  {}\n", plain_line(&outcome.what)))?,
-            Some(reason) => {
-                ui::print_output(format!("LEFT     {}: {}\n", plain_line(&outcome.what), plain_line(reason)))?
-            }
-        }
+        let what = plain_line(&outcome.what);
+        print_line(&match &outcome.left_because {
+            None => format!("removed  {what}"),
+            Some(reason) => format!("LEFT     {what}: {}", plain_line(reason)),
+        })?;
     }
     for Elsewhere { path, host } in elsewhere.iter().filter(|_| !args.json) {
         let path = plain_line(&path.display().to_string());
         let (host, quoted) = (plain_line(host), plain_line(&quote_word(host)));
-        ui::print_output(match host.as_str() {
-            "" => format!("OTHER    journal {path}: it is of another machine, where tare clean removes it\n"),
+        print_line(&match host.as_str() {
+            "" => format!("OTHER    journal {path}: it is of another machine, where tare clean removes it"),
             _ => format!(
-                "OTHER    journal {path}: it is of {host}, where tare clean removes it; if {host} is gone: tare clean \
-                 --from-host {quoted}\n"
+                "OTHER    journal {path}: it is of {host}, where tare clean removes it; if that is gone: tare clean \
+                 --from-host {quoted}"
             ),
         })?;
     }
@@ -115,8 +120,8 @@ mod tests {
     #[test]
     fn a_list_says_what_is_removed_beside_it() {
         let things = ["folder /a".to_owned()];
-        assert_eq!(format_list(&things, false), format!("would remove  folder /a\n{NOT_LISTED}"));
-        assert_eq!(format_list(&things, true), "would remove  folder /a\n");
-        assert!(format_list(&[], false).ends_with(NOT_LISTED));
+        assert_eq!(format_list(&things, false), ["would remove  folder /a", NOT_LISTED]);
+        assert_eq!(format_list(&things, true), ["would remove  folder /a"]);
+        assert_eq!(format_list(&[], false).last().map(String::as_str), Some(NOT_LISTED));
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tare_lab::asked::Until;
 use tare_lab::session::{DryRun, Outlook};
 use tare_report::json::render_pretty_json;
-use tare_report::number::{format_count, format_duration};
+use tare_report::number::format_count;
 use tare_report::text::plain_line;
 
 use crate::ui;
@@ -31,14 +31,17 @@ pub fn format_dry_run(
     }
     let measure: Vec<String> = dry.measure.iter().flat_map(describe_outlook).collect();
     let measure = [("measure", &measure)].into_iter().filter(|(_, lines)| !lines.is_empty());
-    let mut text = "This session would do the following. Nothing of it was done.\n".to_owned();
+    let language = ui::find_language();
+    let done = language.translate_text("This session would do the following. Nothing of it was done.");
+    let mut text = ui::wrap_text(&done, ui::measure_width()).join("\n") + "\n";
     for line in announced.iter().flat_map(|needs| ui::wrap_text(needs, ui::measure_width())) {
         let _ = writeln!(text, "{line}");
     }
     for (name, lines) in measure.chain(parts) {
-        let _ = write!(text, "\n{name}\n");
+        let _ = write!(text, "\n{}\n", language.translate_text(name));
         for line in lines {
-            let lines = ui::wrap_text(&plain_line(line), ui::measure_width().saturating_sub(4));
+            let line = language.translate_text(&plain_line(line));
+            let lines = ui::wrap_text(&line, ui::measure_width().saturating_sub(4));
             for (i, line) in lines.iter().enumerate() {
                 let _ = writeln!(text, "{}{line}", if i == 0 { "  " } else { "    " });
             }
@@ -50,21 +53,27 @@ pub fn format_dry_run(
 /// Describes what a session would measure, and how far its time would go.
 fn describe_outlook(outlook: &Outlook) -> Vec<String> {
     let Outlook { cases, environments, comparisons, pairs, seconds, .. } = outlook;
-    let comparisons = format_count(*comparisons, "comparison", "comparisons");
-    let mut lines = vec![format!(
-        "{} in {}{}: {comparisons}",
-        format_count(*cases, "case", "cases"),
-        enumerate_words(environments),
-        if outlook.if_ready { ", if these are ready" } else { "" },
-    )];
-    let pairs = format_count(*pairs as usize, "pair", "pairs");
-    let when = if outlook.one_look { "" } else { " until the first look" };
+    let language = ui::find_language();
+    let comparisons = language.counted(*comparisons, "comparison", "comparisons");
+    let (cases, names) = (language.counted(*cases, "case", "cases"), language.join_with_and(environments));
+    let all = match outlook.if_ready {
+        true => language.word("{cases} in {names}, if these are ready: {comparisons}"),
+        false => language.word("{cases} in {names}: {comparisons}"),
+    };
+    let all = all.replace("{cases}", &cases).replace("{names}", &names);
+    let mut lines = vec![all.replace("{comparisons}", &comparisons)];
+    let pairs = language.counted(*pairs as usize, "pair", "pairs");
+    let of_each = match outlook.one_look {
+        true => language.word("{pairs} of each"),
+        false => language.word("{pairs} of each until the first look"),
+    };
+    let pairs = of_each.replace("{pairs}", &pairs);
     lines.push(match seconds {
-        Some(s) => format!(
-            "{pairs} of each{when}: about {}, with the time to enter and to calibrate",
-            format_duration(s.max(1.0))
-        ),
-        None => format!("{pairs} of each{when}"),
+        Some(s) => {
+            let time = language.format_duration(s.max(1.0));
+            format!("{pairs}: about {time}, with the time to enter and to calibrate")
+        }
+        None => pairs,
     });
     lines.extend(describe_end(outlook));
     lines.extend(outlook.left_out.iter().map(|absent| absent.note.clone()));
@@ -72,7 +81,7 @@ fn describe_outlook(outlook: &Outlook) -> Vec<String> {
     let unknown = [&outlook.unknown_environments[..], &outlook.unknown_probes[..]].concat();
     if !unknown.is_empty() {
         let without = if seconds.is_some() { "not in these seconds, because " } else { "" };
-        lines.push(format!("{without}the time is not known: {}", enumerate_words(&unknown)));
+        lines.push(format!("{without}the time is not known: {}", language.join_with_and(&unknown)));
     }
     lines.extend(outlook.runs.map(|runs| describe_runs(runs, outlook.until)));
     if seconds.is_some() {
@@ -94,7 +103,7 @@ fn describe_end(outlook: &Outlook) -> Option<String> {
                 () if outlook.one_look => "nothing is decided before its end",
                 () => "then more pairs of whatever is undecided",
             };
-            Some(format!("budget of {}: {then}", format_duration(budget_s)))
+            Some(format!("budget of {}: {then}", ui::find_language().format_duration(budget_s)))
         }
     }
 }
@@ -113,14 +122,6 @@ fn describe_runs([least, most]: [u32; 2], until: Until) -> String {
     format!(
         "the time of a command is not known until it runs: a pair has {runs} of it in each environment{more}"
     )
-}
-
-/// Joins words as a sentence does: `a, b and c`.
-fn enumerate_words(words: &[String]) -> String {
-    match words {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => words.concat(),
-    }
 }
 
 /// Renders what a session would measure as JSON.

@@ -35,8 +35,11 @@ const PLAIN_NETWORKS: [&str; 3] = ["none", "own", "host"];
 /// Programs that attach a network, by the option that asks for it.
 const ATTACHING: [(&str, &str); 2] = [("slirp", "slirp4netns"), ("nat", "nft or iptables")];
 
-/// Words about subjects that nobody named.
-const IF_READY: &str = " (if it is ready)";
+/// Conditions of subjects that nobody named.
+const IF_READY: &str = "if ready";
+const IF_AMONG_FIRST: &str = "if among the first";
+/// Mark of a baseline that is measured again.
+const AGAIN: &str = "again";
 
 /// Measurements of a session, and its actions, one line each.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +60,7 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
     let (subjects, condition) = match (request.environments.is_empty(), chosen.is_empty()) {
         (false, _) => (&request.environments, ""),
         (true, false) => (chosen, IF_READY),
-        (true, true) => (&default_subjects(chosen), " (if it is ready, and one of the first three that are)"),
+        (true, true) => (&default_subjects(chosen), IF_AMONG_FIRST),
     };
     let sides = match selection.commands.is_empty() {
         true => name_sides(&request.baseline, subjects)?,
@@ -116,7 +119,7 @@ impl DryRun {
                 Role::Baseline if sides.compare_commands() => {
                     ", for each command, and once more for the first as its own control"
                 }
-                Role::Baseline => ", and once more as its own control",
+                Role::Baseline => AGAIN,
                 // Another command in the environment of the first.
                 _ if side.command.is_some() => continue,
                 _ => "",
@@ -187,7 +190,15 @@ impl DryRun {
         let footprint = environments::find_environment(specification.clone())?.provider.footprint.clone();
         let name = quote_word(&specification.to_string());
         let found = found(&footprint, specification, programs);
-        self.start.push(format!("{name}{condition}: {}{again}{found}", footprint.starts));
+        let starts = format!("{}{found}", footprint.starts);
+        self.start.push(match (condition, again) {
+            (IF_READY, _) => format!("{name} (if it is ready): {starts}"),
+            (IF_AMONG_FIRST, _) => {
+                format!("{name} (if it is ready, and one of the first three that are): {starts}")
+            }
+            (_, AGAIN) => format!("{name}: {starts}, and once more as its own control"),
+            (_, again) => format!("{name}: {starts}{again}"),
+        });
         self.mount.extend(footprint.mounts.map(|mounts| format!("{name}: {mounts}")));
         self.write.extend(footprint.writes.map(|writes| format!("{name}: {writes}")));
         self.send.extend(footprint.sends.map(|sends| format!("{name}: {sends}")));

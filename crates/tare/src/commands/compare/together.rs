@@ -3,6 +3,7 @@
 use tare_analysis::across::{FEWEST_SESSIONS, join_records};
 use tare_analysis::change::Judged;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_report::language::Language;
 use tare_report::several::pool::{self, Pool as View};
 
 use super::records::{Read, judge_records, refuse_twins};
@@ -22,7 +23,9 @@ pub fn report_together(args: &Compare) -> Result<Exit, CommandError> {
     }
     let records: Vec<(&Judged, &str)> = read.iter().map(Read::named).collect();
     let joined = join_records(&records.iter().map(|(judged, _)| *judged).collect::<Vec<_>>());
-    let view = View { records: &records, joined: &joined, wide: args.wide, width: ui::measure_width() };
+    let (wide, width, language) = (args.wide, ui::measure_width(), ui::find_language());
+    let language = if args.markdown { Language::English } else { language };
+    let view = View { records: &records, joined: &joined, wide, width, language };
     ui::print_text(
         &match (args.json, args.markdown) {
             (true, _) => pool::render_pool_json(&view),
