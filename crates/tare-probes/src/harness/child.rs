@@ -86,17 +86,41 @@ const LOOK_NS: u64 = 200_000;
 
 impl Child {
     /// Waits until it ends or the time is up, and leaves it alone from then on.
-    pub(crate) fn wait_until(mut self, ends_ns: u64) -> Ending {
-        let pid = std::mem::replace(&mut self.pid, 0);
+    pub(crate) fn wait_until(self, ends_ns: u64) -> Ending {
+        let ending = self.look_until(ends_ns);
+        std::mem::forget(self);
+        ending
+    }
+
+    /// Asks it to end, and kills it after this time if it does not; leaves it alone after as much again.
+    ///
+    /// A process that is killed while it forks below PRoot 5.1 leaves a child that stays stopped, and for which PRoot waits for ever. A
+    /// signal that can be refused waits until it has forked.
+    pub(crate) fn end_within(self, each_ns: u64) -> Ending {
+        // SAFETY: kill touches no memory; the child is ours and has not been waited for.
+        unsafe { libc::kill(self.pid, libc::SIGTERM) };
+        let asked = self.look_until(now_ns() + each_ns);
+        if asked == Ending::Running {
+            self.kill();
+            return self.wait_until(now_ns() + each_ns);
+        }
+        std::mem::forget(self);
+        asked
+    }
+
+    /// Looks until it has ended or the time is up.
+    fn look_until(&self, ends_ns: u64) -> Ending {
         loop {
             let mut status = 0;
             // SAFETY: `status` lives through the call.
-            let waited = unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG) };
+            let waited = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
             match waited {
-                _ if waited == pid && libc::WIFSIGNALED(status) => {
+                // This process traces it, and a signal came: it has not ended.
+                _ if waited == self.pid && libc::WIFSTOPPED(status) => {}
+                _ if waited == self.pid && libc::WIFSIGNALED(status) => {
                     return Ending::Signal(libc::WTERMSIG(status));
                 }
-                _ if waited == pid => return Ending::Code(libc::WEXITSTATUS(status)),
+                _ if waited == self.pid => return Ending::Code(libc::WEXITSTATUS(status)),
                 // Somebody who ignores SIGCHLD has no children to wait for.
                 -1 => return Ending::Code(0),
                 _ if now_ns() >= ends_ns => return Ending::Running,
@@ -130,6 +154,8 @@ fn wait_for(pid: libc::pid_t) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fd::AsFd;
+
     use super::*;
 
     #[test]
@@ -165,6 +191,34 @@ mod tests {
         unsafe { libc::kill(pid, libc::SIGKILL) };
         assert_eq!(Child { pid }.wait_until(u64::MAX), Ending::Signal(libc::SIGKILL));
         assert_eq!(Child::fork(&[], || 23).unwrap().wait_until(u64::MAX), Ending::Code(23));
+    }
+
+    #[test]
+    fn a_child_is_asked_to_end_before_it_is_killed() {
+        let end = |waits: bool| {
+            let (ready, told) = std::io::pipe().unwrap();
+            let child = Child::fork(&[ready.as_fd()], move || {
+                let (mut signals, mut came) = (std::mem::MaybeUninit::uninit(), 0);
+                // SAFETY: the set is filled before it is read, and both live through the calls.
+                unsafe {
+                    libc::sigemptyset(signals.as_mut_ptr());
+                    libc::sigaddset(signals.as_mut_ptr(), libc::SIGTERM);
+                    libc::sigprocmask(libc::SIG_BLOCK, signals.as_ptr(), std::ptr::null_mut());
+                    let _ = std::io::Write::write(&mut &told, &[1]);
+                    if waits {
+                        libc::sigwait(signals.as_ptr(), &mut came)
+                    } else {
+                        libc::pause()
+                    };
+                }
+                came
+            });
+            let child = child.unwrap();
+            assert_eq!(std::io::Read::read(&mut &ready, &mut [0]).unwrap(), 1);
+            child.end_within(if waits { 60_000_000_000 } else { 1_000_000 })
+        };
+        assert_eq!(end(true), Ending::Code(libc::SIGTERM));
+        assert_eq!(end(false), Ending::Signal(libc::SIGKILL));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::harness::stopwatch::now_ns;
 
 /// Bytes that a step may report; a child that was taken over may write anything.
 const MOST_REPORTED: usize = 256 << 10;
-/// Time that a child gets to end after its last word, or after it was killed.
+/// Time that a child gets to end after its last word, after it was asked to end, and after it was killed.
 const ENDING_NS: u64 = 100_000_000;
 
 /// Harm that a step can do to the process that runs it.
@@ -121,10 +121,11 @@ impl Steps {
         let child = child.map_err(|_| Errno::AGAIN)?;
         drop(writes);
         let is_whole = self.hear(reads, ends_ns);
-        if !is_whole {
-            child.kill();
-        }
-        Ok(match (child.wait_until(now_ns() + ENDING_NS), is_whole) {
+        let ending = match is_whole {
+            true => child.wait_until(now_ns() + ENDING_NS),
+            false => child.end_within(ENDING_NS),
+        };
+        Ok(match (ending, is_whole) {
             (Ending::Running, _) => Some(HowLost::Stuck),
             (Ending::Signal(signal), true) => Some(HowLost::Signal(signal)),
             (Ending::Code(_), true) => None,
