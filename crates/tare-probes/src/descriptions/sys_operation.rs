@@ -38,6 +38,7 @@ pub(crate) static OPERATIONS: &[(&str, &str)] = &[
     ("stat-missing", "stat, not there"),
     ("stat-new", "stat, never the same"),
     ("open", "open + close"),
+    ("open-root", "open + close, /"),
     ("read-new", "open + read, new file"),
     ("list", "list 100 entries"),
     ("read-1k", "read 1 KiB"),

@@ -72,7 +72,12 @@ pub fn stat_missing(folder: &Door) -> Result<Loop<'_>, Failure> {
 pub fn open_file(folder: &Door) -> Result<Loop<'_>, Failure> {
     file_of(folder, SMALL)?;
     let at = at(folder)?;
-    Ok(Box::new(move |operations| opens(operations, at.as_fd())))
+    Ok(Box::new(move |operations| opens(operations, at.as_fd(), c"f")))
+}
+
+/// Opens the root folder, which is everywhere and in memory.
+pub fn open_root(_: &Door) -> Result<Loop<'_>, Failure> {
+    Ok(Box::new(|operations| opens(operations, rustix::fs::CWD, c"/")))
 }
 
 pub fn stat_new(folder: &Door) -> Result<Loop<'_>, Failure> {
@@ -147,8 +152,8 @@ timed_loop! {
 }
 
 timed_loop! {
-    fn opens(at: BorrowedFd<'_>) {
-        let file = syscall::openat(at, c"f", libc::O_RDONLY, 0)?;
+    fn opens(at: BorrowedFd<'_>, path: &std::ffi::CStr) {
+        let file = syscall::openat(at, path, libc::O_RDONLY, 0)?;
         // SAFETY: nobody else knows the number that openat gave.
         (unsafe { syscall::close(file) }?) == 0
     }

@@ -25,6 +25,7 @@ static LOOPS: &[(&str, Prepare)] = &[
     ("stat-missing", files::stat_missing),
     ("stat-new", files::stat_new),
     ("open", files::open_file),
+    ("open-root", files::open_root),
     ("read-new", files::read_new),
     ("list", files::list_folder),
     ("read-1k", files::read_small),

@@ -132,7 +132,8 @@ fn compute_prices(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
             () => cost,
         })
     };
-    PRICED.iter().filter_map(compute).collect()
+    let is_needless = |priced: &&Priced| priced.is_needless(|key| !view.text(key).is_empty());
+    PRICED.iter().filter(|priced| !is_needless(priced)).filter_map(compute).collect()
 }
 
 /// Computes factors between times of here.
@@ -334,6 +335,17 @@ mod tests {
         // Never "as on Linux": this machine may be four times as quick without its layers.
         let usual = call("112");
         assert_eq!((usual.answer.kind(), usual.untold), (Kind::NotSure, Some(Reason::NotSlower)));
+    }
+
+    #[test]
+    fn an_open_is_told_without_a_folder_in_memory() {
+        let slow = ["60000"; 8].join(" ");
+        let told = |more: &[(&str, &str)]| {
+            let costs = compute(&priced("112", more));
+            costs.iter().map(|cost| (cost.operation.name(), cost.answer.kind())).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[("price.open-root", &slow)]), [("open-root", Kind::AtLeast)]);
+        assert_eq!(told(&[("price.open-root", &slow), ("price.open", &slow)]), [("open", Kind::AtLeast)]);
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub fn pair_with(here: &Facts, other: &Facts) -> Pair {
             () => cost,
         })
     };
-    let prices = PRICED.iter().filter_map(|priced| {
+    let is_in_both = |key: &str| views.iter().all(|view| !view.text(key).is_empty());
+    let prices = PRICED.iter().filter(|priced| !priced.is_needless(is_in_both)).filter_map(|priced| {
         compare(priced.operation, priced.processes, views.map(|view| estimate(view, priced.key)))
     });
     // A name that is not there is another work than one that is.

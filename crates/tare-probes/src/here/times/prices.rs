@@ -30,7 +30,7 @@ const BATCHES: u32 = 6;
 const LONG_NS: f64 = 40_000_000.0;
 /// Time after which no further operation is begun, over both rounds of trials.
 const LONGEST_NS: u64 = 700_000_000;
-/// Facts of one round that the next one goes on from: shares of time that a hypervisor gave to others and that other programs used,
+/// Fact of one round that the next one goes on from: the time that it took.
 pub const TOOK: &str = "prices.ns";
 /// Seed of probes that choose at random: as everything here, the same everywhere.
 const SEED: u64 = 38;
@@ -52,7 +52,7 @@ const fn single(name: &'static str, batch: u64, in_folder: bool) -> Priced {
 }
 
 /// Every operation, the most telling first: where each takes long, the last ones are left out.
-static PRICED: [Priced; 19] = [
+static PRICED: [Priced; 20] = [
     Priced {
         name: "getppid",
         probe: "sys.getppid",
@@ -63,6 +63,8 @@ static PRICED: [Priced; 19] = [
     },
     single("new-page", 100, false),
     single("open", 20, true),
+    // There may be no folder in memory.
+    single("open-root", 20, false),
     single("exec", 2, true),
     Priced {
         name: "fork",
@@ -198,6 +200,29 @@ fn format_blocks(blocks: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::here::steps::{Risk, Steps};
+
+    /// Notes prices in a child, as everywhere: some probes change their process.
+    fn price(candidates: Vec<PathBuf>, name: &str) -> Facts {
+        let (mut steps, name) = (Steps::until(now_ns() + 60_000_000_000), name.to_owned());
+        steps.run_step("prices", 60_000, Risk::NeedsChild, move |noting| {
+            note_prices(noting, &candidates, &name, &Facts::default())
+        });
+        assert_eq!(steps.lost, []);
+        steps.facts
+    }
+
+    #[test]
+    fn without_a_folder_in_memory_calls_faults_opens_and_starts_are_priced() {
+        let facts = price(Vec::new(), "tare-here-prices-nowhere");
+        for name in ["getppid", "new-page", "open-root", "fork"] {
+            assert!(
+                facts.get(&format!("price.{name}")).is_some_and(|blocks| sum_blocks(blocks) > 0.0),
+                "{name}"
+            );
+        }
+        assert_eq!(facts.get("price.open"), None);
+    }
 
     #[test]
     fn every_operation_is_priced_and_leaves_nothing() {
@@ -207,17 +232,7 @@ mod tests {
             return;
         }
         let name = format!("tare-here-prices-{}", std::process::id());
-        // In a child, as everywhere: some probes change their process.
-        let facts = {
-            let mut steps = crate::here::steps::Steps::until(now_ns() + 60_000_000_000);
-            let place = place.clone();
-            let name = name.clone();
-            steps.run_step("prices", 60_000, crate::here::steps::Risk::NeedsChild, move |noting| {
-                note_prices(noting, &[place], &name, &Facts::default())
-            });
-            assert_eq!(steps.lost, []);
-            steps.facts
-        };
+        let facts = price(vec![place.clone()], &name);
         let limit = |name: &str| ["thread", "exec"].contains(&name) && crate::probes::tests::is_emulated();
         for priced in PRICED.iter().filter(|priced| !limit(priced.name)) {
             let blocks = facts.get(&format!("price.{}", priced.name)).unwrap_or_default();
