@@ -20,7 +20,7 @@ enter() {
 }
 # A launcher that does not fit: it is not measured, and the reason has these words.
 is_told() {
-    enter 25 && broke "it is measured"
+    enter 20 && broke "it is measured"
     local words
     for words in "$@"; do says "$words"; done
 }
