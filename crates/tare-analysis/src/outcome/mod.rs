@@ -72,7 +72,7 @@ pub struct CommandOutcome {
     pub fails_in: Option<String>,
     /// The end that tells most; none where all runs did their work.
     pub end: Option<RunEnd>,
-    /// True where that end tells the sides apart, whether or not it is a failure on both.
+    /// True where some end tells the sides apart, be it a failure or not; it is `end` where the word is [`Word::Differs`].
     pub is_end_told: bool,
     /// Starts that ended so: of the baseline, and of the environment.
     pub counts: [Count; 2],
