@@ -96,6 +96,27 @@ fn a_script_is_counted_by_what_it_does() {
 }
 
 #[test]
+fn files_that_were_read_are_named_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(inside.join("own"), "text").unwrap();
+    std::fs::write(inside.join("other"), "text").unwrap();
+    std::fs::create_dir(inside.join("folder")).unwrap();
+    std::fs::create_dir(folder.path().join("beside")).unwrap();
+    count(&inside, "cat own; cat own gone; ls .");
+    let counted = std::fs::read(inside.with_extension("demand")).unwrap();
+    let counted: serde_json::Value = serde_json::from_slice(&counted).unwrap();
+    let list = |of: &serde_json::Value| -> Vec<PathBuf> {
+        let all = of.as_array().unwrap().iter().map(|path| PathBuf::from(path.as_str().unwrap()));
+        all.filter(|path| path.starts_with(folder.path())).collect()
+    };
+    assert_eq!(list(&counted["files"]), [inside.join("own")], "{counted}");
+    assert_eq!(list(&counted["unmet"][0]), [inside.join("other")], "{counted}");
+    assert_eq!(list(&counted["unmet"][1]), [folder.path().join("beside")], "{counted}");
+}
+
+#[test]
 fn what_many_paths_are_and_how_deep_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("inside");

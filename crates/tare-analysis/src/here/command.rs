@@ -15,7 +15,7 @@ const TRACING_VARIES: f64 = 2.0;
 const PARALLEL: f64 = 1.1;
 
 /// Operations, the kinds of work that they are, and how many of it one does: a name with eight folders, and a list of a hundred files.
-const WORK: [(Operation, f64, &[Work]); 18] = [
+const WORK: [(Operation, f64, &[Work]); 19] = [
     (
         Operation::SystemCall,
         1.0,
@@ -29,6 +29,7 @@ const WORK: [(Operation, f64, &[Work]); 18] = [
     (Operation::Priced("stat-8"), 8.0, &[Work::FurtherFolders]),
     (Operation::Priced("stat-missing"), 1.0, &[Work::Missing]),
     (Operation::Priced("open"), 1.0, &[Work::Opens]),
+    (Operation::Priced("open-new"), 1.0, &[Work::NewFiles]),
     (Operation::Priced("list"), 100.0, &[Work::Entries]),
     (Operation::Priced("create"), 1.0, &[Work::Creates, Work::Renames, Work::Removes]),
     (Operation::Priced("read-1k"), 1.0, &[Work::Reads]),
@@ -39,6 +40,12 @@ const WORK: [(Operation, f64, &[Work]); 18] = [
     (Operation::Priced("futex"), 1.0, &[Work::Futexes]),
     (Operation::Priced("signal"), 1.0, &[Work::Signals]),
 ];
+
+/// Prices of the command's own files, which count for more than those of files in memory, the first that is known.
+const OWN: [(&str, &[&str]); 3] =
+    [("open", &["open-own"]), ("map-file", &["map-own"]), ("open-new", &["open-new", "open-own", "open"])];
+/// Kinds that the kernel counts, which some kernels do not.
+const OF_KERNEL: [Work; 3] = [Work::Faults, Work::FilePages, Work::CopiedPages];
 
 /// A command that ran in another place, as a document of it has it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,7 +96,7 @@ pub struct Split {
 pub fn split_time(ran: &RanTwice, costs: &[Cost], pair: Option<(&Pair, &RanThere)>) -> Split {
     let total = ran.elapsed_ns as f64;
     let there = pair.map(|(_, there)| there).filter(|there| !there.work.is_empty());
-    let (work, calls, reason) = match (&ran.counted, there) {
+    let (mut work, calls, reason) = match (&ran.counted, there) {
         (Ok(run), _) => {
             let amounts = run.demand.amounts.iter();
             let work = amounts.map(|(work, amount)| (work.name().to_owned(), *amount)).collect();
@@ -102,17 +109,21 @@ pub fn split_time(ran: &RanTwice, costs: &[Cost], pair: Option<(&Pair, &RanThere
     if let Some(reason) = reason {
         return Split { calls, is_counted_there, parts: Err(reason), rest_ns: [0.0, total], more_ns: None };
     }
+    if OF_KERNEL.iter().all(|kind| work.get(kind.name()).is_none_or(|amount| *amount == 0.0)) {
+        let counted = there.iter().flat_map(|there| &there.work);
+        let of_kernel = counted.filter(|(name, _)| OF_KERNEL.iter().any(|kind| kind.name() == **name));
+        work.extend(of_kernel.map(|(name, amount)| (name.clone(), *amount)));
+    }
     let mut parts: Vec<Part> = WORK
         .iter()
         .filter_map(|(operation, each, kinds)| {
             let amounts = kinds.iter().filter_map(|kind| work.get(kind.name()));
             let count = amounts.sum::<f64>() / each;
-            let find = |costs: &[Cost]| costs.iter().find(|cost| cost.operation == *operation).cloned();
-            let paired = pair.and_then(|(pair, _)| find(&pair.costs));
-            let price = paired.clone().or_else(|| find(costs))?.ns;
-            let more = paired.and_then(|cost| Some(subtract(cost.ns, cost.against?)));
+            let paired = pair.and_then(|(pair, _)| find_price(&pair.costs, *operation));
+            let &Cost { operation, ns, .. } = paired.or_else(|| find_price(costs, *operation))?;
+            let more = paired.and_then(|cost| Some(subtract(ns, cost.against?)));
             let more_ns = more.map(|more| more.times(count));
-            (count > 0.0).then(|| Part { operation: *operation, count, ns: price.times(count), more_ns })
+            (count > 0.0).then(|| Part { operation, count, ns: ns.times(count), more_ns })
         })
         .collect();
     parts.sort_by(|one, other| other.ns.middle.total_cmp(&one.ns.middle));
@@ -122,6 +133,14 @@ pub fn split_time(ran: &RanTwice, costs: &[Cost], pair: Option<(&Pair, &RanThere
     let explained = more.fold([0.0, 0.0], |[low, high], more| [low + more.low, high + more.high]);
     let more_ns = pair.map(|(_, there)| (total - there.elapsed_ns, explained));
     Split { calls, is_counted_there, parts: Ok(parts), rest_ns, more_ns }
+}
+
+/// Finds the cost of an operation, on the command's own files where that is known.
+fn find_price(costs: &[Cost], usual: Operation) -> Option<&Cost> {
+    let find = |operation| costs.iter().find(|cost| cost.operation == operation);
+    let own = OWN.iter().find(|(name, _)| usual == Operation::Priced(name));
+    let own = own.into_iter().flat_map(|(_, names)| names.iter());
+    own.copied().find_map(|name| find(Operation::Priced(name))).or_else(|| find(usual))
 }
 
 fn subtract(one: Estimate, other: Estimate) -> Estimate {
@@ -194,6 +213,44 @@ mod tests {
         let split = split_time(&ran(20_000_000, 30_000_000), &costs(None), Some((&pair, &there)));
         let (more, [low, high]) = split.more_ns.unwrap();
         assert!(more == 6_000_000.0 && low < 5_400_000.0 && high > 5_400_000.0, "{low} to {high}");
+    }
+
+    #[test]
+    fn the_commands_own_files_have_their_own_prices() {
+        let all = |times: f64| {
+            let own = |cost: &Cost| Cost {
+                operation: Operation::Priced("open-own"),
+                ns: cost.ns.times(6.0),
+                ..cost.clone()
+            };
+            let mut costs = costs(Some(times));
+            costs.extend(costs.iter().map(own).take(1).collect::<Vec<_>>());
+            costs
+        };
+        let pair = Pair { costs: all(10.0), apart_s: None, is_same_processor: true };
+        let there = RanThere { elapsed_ns: 14_000_000.0, ..RanThere::default() };
+        let split = split_time(&ran(20_000_000, 30_000_000), &costs(None), Some((&pair, &there)));
+        let part = &split.parts.unwrap()[1];
+        assert_eq!(
+            (part.operation, part.count, part.ns.middle),
+            (Operation::Priced("open-own"), 100.0, 600_000.0)
+        );
+    }
+
+    #[test]
+    fn a_kernel_that_counts_no_page_faults_takes_those_of_the_other_place() {
+        let mut costs = costs(Some(10.0));
+        costs[0].operation = Operation::PageFault;
+        let pair = Pair { costs, apart_s: None, is_same_processor: true };
+        let work = BTreeMap::from([("faults".to_owned(), 700.0), ("opens".to_owned(), 7e9)]);
+        let there = RanThere { elapsed_ns: 14_000_000.0, work };
+        let parts = |ran: &RanTwice| split_time(ran, &[], Some((&pair, &there))).parts.unwrap();
+        let mut ran = ran(20_000_000, 30_000_000);
+        let count =
+            |parts: &[Part]| parts.iter().map(|part| (part.operation, part.count)).collect::<Vec<_>>();
+        assert_eq!(count(&parts(&ran)), [(Operation::Priced("open"), 100.0), (Operation::PageFault, 700.0)]);
+        ran.counted.as_mut().unwrap().demand.add(Work::CopiedPages, 3.0);
+        assert_eq!(count(&parts(&ran))[1], (Operation::PageFault, 3.0));
     }
 
     #[test]

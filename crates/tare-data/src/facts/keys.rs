@@ -62,6 +62,10 @@ keys! {
     NETWORK_CHAINS: "network.filter_chains", NETWORK_RULES: "network.filter_rules",
     OUTSIDE_IMAGE_DIRECT: "outside.image_direct",
     PLACE_OWN_TYPE: "place.own.type",
+    // Blocks in nanoseconds for a file that a command read.
+    PRICE_MAP_OWN: "price.map-own", PRICE_OPEN_OWN: "price.open-own",
+    // Each of a file beside those, in nanoseconds.
+    PRICE_OPEN_NEW: "price.open-new",
     PROCESS_ANCESTORS: "process.ancestors", PROCESS_CLASS: "process.class", PROCESS_FIRST: "process.first", PROCESS_NAME: "process.name",
     PROCESS_CAPABILITIES: "process.capabilities", PROCESS_NICE: "process.nice",
     PROCESS_NUMBER: "process.number", PROCESS_POLICY: "process.policy", PROCESS_SECOND: "process.second",

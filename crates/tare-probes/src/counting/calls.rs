@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code, reason = "paths are read out of another process's memory")]
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::DirEntry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,13 @@ const LONGEST_PATH: usize = 4096;
 const CACHED_PATHS: usize = 1_000;
 /// Limit on the different paths that are remembered.
 const MOST_PATHS: usize = 1_000_000;
+/// Files of which a run's counts name the paths, and the longest that is named, in bytes.
+const MOST_NAMED: usize = 64;
+const LONGEST_NAMED: usize = 255;
+/// Files and folders in one folder that are named because nobody met them, and entries among which they are looked for.
+const MOST_FILES: usize = 2;
+const MOST_FOLDERS: usize = 16;
+const MOST_LISTED: usize = 1_000;
 /// Entries of folders are about this long in the kernel's answer.
 const ENTRY_BYTES: f64 = 32.0;
 
@@ -176,7 +184,11 @@ pub struct Counter {
     pub demand: Demand,
     /// Hashes of the different paths, and of those that were opened to be read.
     paths: HashSet<u64>,
-    read: HashSet<u64>,
+    pub read: HashSet<u64>,
+    /// Hashes of the folders of these.
+    pub folders: HashSet<u64>,
+    /// Paths of some files that were opened to be read.
+    pub named: Vec<String>,
     opened: f64,
     closed: f64,
 }
@@ -232,6 +244,25 @@ impl Counter {
         self.demand
     }
 
+    /// Lists files beside those that were read that nobody has met yet, and folders beside theirs.
+    pub fn list_unmet(&self) -> [Vec<String>; 2] {
+        let above = |levels: usize| -> BTreeSet<&Path> {
+            let folders = self.named.iter().filter_map(|path| Path::new(path).ancestors().nth(levels));
+            // Other file systems are mounted in the root.
+            folders.filter(|folder| folder.parent().is_some()).collect()
+        };
+        // Asking for more than its kind would be to meet it.
+        let is_file = |entry: &DirEntry| {
+            entry.file_type().is_ok_and(|kind| kind.is_file())
+                && !self.read.contains(&hash_path(&entry.path()))
+        };
+        let is_folder = |entry: &DirEntry| {
+            entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && !self.folders.contains(&hash_path(&entry.path()))
+        };
+        [list_entries(above(1), &is_file, MOST_FILES), list_entries(above(2), &is_folder, MOST_FOLDERS)]
+    }
+
     fn lookup(&mut self, call: &Call, missing: bool) {
         match &call.path {
             // fstatat of a descriptor names no path.
@@ -247,10 +278,8 @@ impl Counter {
     fn folders(&mut self, call: &Call, path: &Path) -> u64 {
         let names = path.components().filter(|part| matches!(part, std::path::Component::Normal(_))).count();
         self.demand.add(Work::FurtherFolders, names.saturating_sub(1) as f64);
-        let mut hasher = DefaultHasher::new();
         // Equal names in two folders are two files.
-        call.folder().join(path).hash(&mut hasher);
-        let known_by = hasher.finish();
+        let known_by = hash_path(&call.folder().join(path));
         if self.paths.len() < MOST_PATHS {
             self.paths.insert(known_by);
         }
@@ -271,8 +300,10 @@ impl Counter {
         if let Some(path) = &call.path {
             let known_by = self.folders(call, path);
             let is_read = flags & (libc::O_ACCMODE | libc::O_DIRECTORY | libc::O_PATH) == libc::O_RDONLY;
-            if is_read && !makes && self.read.len() < MOST_PATHS {
-                self.read.insert(known_by);
+            if is_read && !makes && self.read.len() < MOST_PATHS && self.read.insert(known_by) {
+                let path = call.folder().join(path);
+                self.folders.extend(path.parent().map(hash_path));
+                self.named.extend(name_path(path).filter(|_| self.named.len() < MOST_NAMED));
             }
         }
     }
@@ -301,6 +332,26 @@ impl Counter {
             1.0,
         );
     }
+}
+
+/// Lists entries of folders, at most some of each.
+fn list_entries(folders: BTreeSet<&Path>, is_wanted: &dyn Fn(&DirEntry) -> bool, most: usize) -> Vec<String> {
+    let list = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_LISTED).flatten();
+        entries.filter(is_wanted).filter_map(|entry| name_path(entry.path())).take(most)
+    };
+    folders.into_iter().flat_map(list).take(MOST_NAMED).collect()
+}
+
+fn hash_path(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Gives a path as a text, where it is one and not too long.
+fn name_path(path: PathBuf) -> Option<String> {
+    path.into_os_string().into_string().ok().filter(|path| path.len() <= LONGEST_NAMED)
 }
 
 fn is_file_map(call: &Call) -> bool {

@@ -15,10 +15,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+pub use self::pages::assign_faults;
 pub use self::pauses::{LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS};
 use self::starting::NOT_TRACED;
 pub use self::tracepoints::Watched;
-pub use self::tracer::request as request_of_tracer;
+pub use self::tracer::{Traced, request as request_of_tracer};
 
 /// Subcommand under which this program counts another: how, the file for what was counted, the program's path, and its words.
 pub const COUNT: &str = "agent-count";

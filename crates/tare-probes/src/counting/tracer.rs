@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use tare_data::batch::Histogram;
 use tare_data::session::demand::{Demand, Work};
 
@@ -68,8 +69,22 @@ impl Stretches {
     }
 }
 
+/// Counts of a run, and files that it read.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Traced {
+    #[serde(flatten)]
+    pub demand: Demand,
+    pub read: usize,
+    /// Folders in which these are.
+    pub folders: usize,
+    /// Paths of some of them.
+    pub files: Vec<String>,
+    /// Paths of files and of folders beside them that nobody met.
+    pub unmet: [Vec<String>; 2],
+}
+
 /// Runs a program to its end, counting what it asks for; with its exit code, as shells give it.
-pub fn count_with_tracer(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
+pub fn count_with_tracer(program: &Path, words: &[OsString]) -> io::Result<(Traced, i32)> {
     let first = start(program, words)?;
     let mut tasks: BTreeMap<libc::pid_t, Task> = BTreeMap::new();
     let (mut counter, mut stretches) = (Counter::default(), Stretches(Histogram::new()));
@@ -132,13 +147,15 @@ pub fn count_with_tracer(program: &Path, words: &[OsString]) -> io::Result<(Dema
     }
 }
 
-fn ended(mut counter: Counter, stretches: &Stretches) -> Demand {
+fn ended(mut counter: Counter, stretches: &Stretches) -> Traced {
     let [short, pauses, long] =
         [SHORT_PAUSE_NS, PAUSE_NS, LONG_PAUSE_NS].map(|least_ns| stretches.of_at_least(least_ns));
     counter.demand.add(Work::ShortPauses, short - pauses);
     counter.demand.add(Work::Pauses, pauses - long);
     counter.demand.add(Work::LongPauses, long);
-    counter.into_demand()
+    let (read, folders, unmet) = (counter.read.len(), counter.folders.len(), counter.list_unmet());
+    let files = std::mem::take(&mut counter.named);
+    Traced { demand: counter.into_demand(), read, folders, files, unmet }
 }
 
 /// Position of a task at a stop.

@@ -6,45 +6,62 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
-use tare_data::session::demand::{CountedRun, Demand, RanTwice};
+use tare_data::facts::Facts;
+use tare_data::session::demand::{CountedRun, RanTwice, Work};
 
-use crate::counting::{BY_TRACER, COUNT};
-use crate::harness::interference::read_processor_time;
+use super::steps::{Risk, Steps};
+use super::times::costs::note_own_files;
+use crate::counting::{BY_TRACER, COUNT, Traced, assign_faults};
+use crate::harness::interference::{read_processor_time, read_rusage};
 use crate::harness::stopwatch::now_ns;
 
-/// Bytes of counts that are read: one has a few hundred.
-const LONGEST_RESULT: u64 = 64 << 10;
+/// Bytes of counts that are read: one has a few hundred, and the paths of some files.
+const LONGEST_RESULT: u64 = 256 << 10;
+/// Time for the prices of the command's own files.
+const FILES_MS: u64 = 1_000;
 
 /// Runs a command with the streams of this process, then once more with none, counted by `this_program`. The counts pass through a
-/// file in `folder`.
+/// file in `folder`. Also returns times of some of the files that it read.
 pub fn run_twice(
     this_program: &Path,
     program: &Path,
     words: &[OsString],
     folder: &Path,
-) -> io::Result<RanTwice> {
+) -> io::Result<(RanTwice, Facts)> {
     let before = read_used();
     let started_ns = now_ns();
     let status = crate::starting::command(program).args(words.get(1..).unwrap_or_default()).status()?;
     let elapsed_ns = now_ns() - started_ns;
     let after = read_used();
-    let counted = count_run(this_program, program, words, folder).and_then(|mut run| {
+    let mut steps = Steps::until(u64::MAX);
+    let counted = count_run(this_program, program, words, folder).and_then(|(mut run, traced)| {
+        steps.run_step("own files", FILES_MS, Risk::NeedsChild, |noting| note_own_files(noting, &traced));
+        // Each file was opened for the first time once, and is priced with a call that asks for its size.
+        let read = traced.read as f64;
+        let calls = run.demand.amount(Work::OtherCalls).min(read);
+        run.demand.add(Work::Opens, -read);
+        run.demand.add(Work::OtherCalls, -calls);
+        run.demand.amounts.insert(Work::NewFiles, read);
+        assign_faults(&mut run.demand, after.2.saturating_sub(before.2) as f64);
         let (tracing_ns, calls) = measure_tracing(this_program, folder)?;
         run.tracing_ns = tracing_ns * (run.demand.calls / calls).max(1.0);
         Ok(run)
     });
-    Ok(RanTwice {
+    let ran = RanTwice {
         elapsed_ns,
         user_ns: after.0.saturating_sub(before.0),
         system_ns: after.1.saturating_sub(before.1),
         code: exit_code(status),
         counted: counted.map_err(|e| e.to_string()),
-    })
+    };
+    Ok((ran, steps.facts))
 }
 
-/// Reads the user and system time of all children that have ended, in ns.
-fn read_used() -> (u64, u64) {
-    read_processor_time(libc::RUSAGE_CHILDREN).unwrap_or_default()
+/// Reads the user and system time of all children that have ended, in ns, and the page faults that needed no disk.
+fn read_used() -> (u64, u64, u64) {
+    let (user_ns, system_ns) = read_processor_time(libc::RUSAGE_CHILDREN).unwrap_or_default();
+    let faults = read_rusage(libc::RUSAGE_CHILDREN).map_or(0, |used| used.ru_minflt);
+    (user_ns, system_ns, faults as u64)
 }
 
 /// Gives the exit code as shells do.
@@ -57,7 +74,7 @@ fn count_run(
     program: &Path,
     words: &[OsString],
     folder: &Path,
-) -> io::Result<CountedRun> {
+) -> io::Result<(CountedRun, Traced)> {
     let result = folder.join("counts");
     let mut command = crate::starting::command(this_program);
     command.arg(COUNT).arg(BY_TRACER).arg(&result).arg(program).args(words);
@@ -68,12 +85,13 @@ fn count_run(
     let file = std::fs::File::open(&result);
     let file = file.map_err(|_| io::Error::other("the system refuses to let a program be traced here"))?;
     file.take(LONGEST_RESULT).read_to_end(&mut text)?;
-    let demand: Demand = serde_json::from_slice(&text)?;
+    let traced: Traced = serde_json::from_slice(&text)?;
+    let demand = traced.demand.clone();
     if demand.calls == 0.0 {
         return Err(io::Error::other("a tracer is not told here which calls are made"));
     }
     std::fs::remove_file(&result)?;
-    Ok(CountedRun { demand, elapsed_ns, code: exit_code(status), tracing_ns: 0.0 })
+    Ok((CountedRun { demand, elapsed_ns, code: exit_code(status), tracing_ns: 0.0 }, traced))
 }
 
 /// Measures how much longer a run takes under the tracer, and its calls, by this program itself, which ends at once.
@@ -86,6 +104,6 @@ fn measure_tracing(this_program: &Path, folder: &Path) -> io::Result<(f64, f64)>
         .stderr(Stdio::null())
         .status()?;
     let plain_ns = now_ns() - started_ns;
-    let counted = count_run(this_program, this_program, &words, folder)?;
+    let (counted, _) = count_run(this_program, this_program, &words, folder)?;
     Ok((counted.elapsed_ns.saturating_sub(plain_ns) as f64, counted.demand.calls.max(1.0)))
 }

@@ -8,20 +8,16 @@ use serde::de::DeserializeOwned;
 use tare_data::session::demand::{Demand, Work};
 
 use super::user_command::UserCommand;
-use crate::counting::{BY_TRACEPOINTS, BY_TRACER, LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS, Watched};
+use crate::counting::{
+    BY_TRACEPOINTS, BY_TRACER, LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS, Watched, assign_faults,
+};
 use crate::descriptions::demand_command::{CALLS, SLOWDOWN, WATCHED_SLOWDOWN};
 use crate::probe::prelude::*;
 
 /// Name of the file in which the tracer leaves its counts.
 const RESULT: &str = "tare-demand";
-/// Bytes of it that are read: one has a few hundred.
-const LONGEST_RESULT: u64 = 64 << 10;
-/// Share of a program's file pages that it touches itself. The others the kernel maps because they lie beside one that is touched.
-/// User-mode Linux, which maps each page by itself, has 0.32 faults more a file page than the kernel below it (programs of known
-/// kinds: 0.26 to 0.35; Python 0.6), and those that both have come on top.
-const TOUCHED: f64 = 0.4;
-/// File pages that the kernel maps at one fault; sixteen at most.
-const PAGES_A_FAULT: f64 = 14.0;
+/// Bytes of it that are read: one has a few hundred, and the paths of some files.
+const LONGEST_RESULT: u64 = 256 << 10;
 /// Times that a process which makes another gives up the processor for it: what makes and ends a process is priced with
 /// these.
 const WAITS_A_PROCESS: f64 = 2.0;
@@ -117,7 +113,7 @@ fn account(demand: &mut Demand, used: &libc::rusage) {
         demand.amounts.entry(work).and_modify(|pauses| *pauses = pauses.min(most));
     }
     demand.add(Work::Computing, user_ns);
-    pages(demand, used.ru_minflt as f64);
+    assign_faults(demand, used.ru_minflt as f64);
     // The command itself is started as posix_spawn does.
     demand.add(Work::Spawns, 1.0);
     let made = [Work::Forks, Work::Spawns, Work::Threads].map(|work| demand.amount(work)).iter().sum::<f64>();
@@ -125,33 +121,9 @@ fn account(demand: &mut Demand, used: &libc::rusage) {
     demand.add(Work::Waits, waits.max(0.0));
 }
 
-/// Puts page faults where they belong: to new memory, or to files, whose pages the tracer has counted as they are mapped.
-fn pages(demand: &mut Demand, faults: f64) {
-    let [mapped, copied, maps] =
-        [Work::FilePages, Work::CopiedPages, Work::FileMaps].map(|work| demand.amount(work));
-    // The first page of each mapping is priced with it.
-    demand.amounts.insert(Work::FilePages, (TOUCHED * mapped - maps).max(0.0));
-    demand.add(Work::Faults, (faults - mapped / PAGES_A_FAULT - copied - maps).max(0.0));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_page_fault_is_one_of_new_memory_of_a_copy_or_of_a_file() {
-        let mut demand = Demand::default();
-        for (work, amount) in [(Work::FilePages, 700.0), (Work::CopiedPages, 20.0), (Work::FileMaps, 30.0)] {
-            demand.add(work, amount);
-        }
-        pages(&mut demand, 140.0);
-        assert_eq!(demand.amount(Work::Faults), 40.0);
-        assert_eq!(demand.amount(Work::CopiedPages), 20.0);
-        assert_eq!(demand.amount(Work::FilePages), 250.0);
-        // Counts of two runs need not fit together.
-        pages(&mut demand, 0.0);
-        assert_eq!(demand.amount(Work::Faults), 40.0);
-    }
 
     #[test]
     fn threads_meet_as_often_as_where_nobody_stops_them() {

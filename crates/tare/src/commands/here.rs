@@ -6,6 +6,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use tare_data::facts::Facts;
 use tare_data::facts::keys::{KERNEL_NAME, KERNEL_RELEASE, TAKEN_AT};
 
 use tare_analysis::here::changes::choose_changes;
@@ -51,7 +52,7 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     let changes = choose_changes(&surroundings.facts, &found, &limits, &costs);
     let ran = match args.words.as_slice() {
         [] => None,
-        words => Some(run_command(words, args.yes)?),
+        words => Some(run_command(words, args.yes, &mut surroundings.facts)?),
     };
     let pair = earlier.as_ref().map(|earlier| pair_with(&surroundings.facts, &earlier.facts));
     let there = earlier.as_ref().and_then(Earlier::ran);
@@ -141,8 +142,8 @@ fn want_answer(args: &args::Here) -> Wanted {
     }
 }
 
-/// Runs a command twice. Its user is told before, and asked at a terminal.
-fn run_command(words: &[String], yes: bool) -> Result<RanTwice, CommandError> {
+/// Runs a command twice, and adds times of files that it read. Its user is told before, and asked at a terminal.
+fn run_command(words: &[String], yes: bool, facts: &mut Facts) -> Result<RanTwice, CommandError> {
     let [name, ..] = words else { return Err(LabError::usage_error("no command was given").into()) };
     if std::io::stdin().is_terminal() && !yes {
         return Err(LabError::usage_error("the command runs twice: whatever it does happens twice")
@@ -164,7 +165,10 @@ fn run_command(words: &[String], yes: bool) -> Result<RanTwice, CommandError> {
         folder.map_err(|e| LabError::new(ErrorKind::Storage, "cannot make a folder").with_cause(e))?;
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
     let ran = run_twice(&this_program, &program, &words, folder.path());
-    ran.map_err(|e| LabError::usage_error(format!("cannot run {name}")).with_cause(e).into())
+    let (ran, of_files) =
+        ran.map_err(|e| LabError::usage_error(format!("cannot run {name}")).with_cause(e))?;
+    facts.0.extend(of_files.0);
+    Ok(ran)
 }
 
 /// Lists the folders in which people work. None of them is opened by this process.

@@ -2,7 +2,8 @@
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
-    COST_CLOCK, COST_SYNC_WORK, CPU_OTHERS, CPU_STOLEN, CPUID_BRAND, CPUINFO_MODEL, CYCLE_ADDITION, TAKEN_AT,
+    COST_CLOCK, COST_SYNC_WORK, CPU_OTHERS, CPU_STOLEN, CPUID_BRAND, CPUINFO_MODEL, CYCLE_ADDITION,
+    PRICE_MAP_OWN, PRICE_OPEN_NEW, PRICE_OPEN_OWN, TAKEN_AT,
 };
 
 use super::{Cost, MOST_OF_OTHERS, MOST_STOLEN, Operation, Reason, divide, judge};
@@ -16,9 +17,12 @@ use crate::here::times::{Estimate, estimate};
 /// one place, 95 % of 1,120 intervals of factors were no further from 1.
 const SHIFT: f64 = 1.15;
 /// Times besides those of the table of prices.
-const OTHERS: [(Operation, &str); 7] = [
+const OTHERS: [(Operation, &str); 10] = [
     (Operation::Priced("computing"), CYCLE_ADDITION),
     (Operation::Priced("map-file"), "price.map-file"),
+    (Operation::Priced("map-own"), PRICE_MAP_OWN),
+    (Operation::Priced("open-own"), PRICE_OPEN_OWN),
+    (Operation::Priced("open-new"), PRICE_OPEN_NEW),
     (Operation::Priced("stat-8"), "price.stat-8"),
     (Operation::Priced("list"), "price.list"),
     (Operation::Clock, COST_CLOCK),

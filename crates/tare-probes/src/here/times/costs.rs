@@ -1,14 +1,19 @@
 //! Contrasts: times of operations here, in blocks that take turns with those that they are compared with.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
-use tare_data::facts::keys::{COST_CLOCK, COST_CLOCK_CALL, COST_SYNC_WORK, COST_WRITE_WORK, PLACE_OWN_TYPE};
+use tare_data::facts::keys::{
+    COST_CLOCK, COST_CLOCK_CALL, COST_SYNC_WORK, COST_WRITE_WORK, PLACE_OWN_TYPE, PRICE_MAP_OWN,
+    PRICE_OPEN_NEW, PRICE_OPEN_OWN,
+};
 
 use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, FileType, OFlags};
+use rustix::io::Errno;
 use tare_paths::door::Door;
 use tare_paths::marked::MarkedFolder;
 
+use crate::counting::Traced;
 use crate::facts::mounts::{file_system_name, format_device_number};
 use crate::facts::promises::is_in_memory;
 use crate::harness::buffer::Buffer;
@@ -181,10 +186,93 @@ fn note_syncs(noting: &mut Noting<'_>, folder: &Door) {
     }
 }
 
+/// Notes times of files that a command has read, each with its size, as most programs ask for it: to open them, and to map and touch their
+/// first page. Where others beside them can be met for the first time, it is these, with their share of folders that are met then. A share
+/// serves them, or another kernel's server of files, whose prices no folder in memory shows.
+pub fn note_own_files(noting: &mut Noting<'_>, ran: &Traced) {
+    let name = |path: &String| CString::new(path.as_str()).ok();
+    let [new, folders] = &ran.unmet;
+    let folders: Vec<u64> = folders.iter().filter_map(|path| time_folder(&name(path)?).ok()).collect();
+    let share = ran.folders as f64 / ran.read.max(1) as f64;
+    let folder_ns = share * average(folders.iter()).unwrap_or_default();
+    let mut new: Vec<_> = new.iter().filter_map(|path| time_own_file(&name(path)?).ok()).collect();
+    if new.len() < FEWEST_BLOCKS {
+        new.clear();
+    }
+    let [mut firsts, mut opens, mut maps] = [PRICE_OPEN_NEW, PRICE_OPEN_OWN, PRICE_MAP_OWN].map(Series::new);
+    for files in new.chunks(new.len().div_ceil(BLOCKS).max(1)) {
+        let each = |time: fn(&(u64, u64)) -> &u64| average(files.iter().map(time)).unwrap_or_default();
+        firsts.add_block(noting, folder_ns + each(|times| &times.0));
+        maps.add_block(noting, each(|times| &times.1));
+    }
+    // A pipe or a device may not be opened.
+    let is_plain = |path: &CString| {
+        let about = rustix::fs::statat(CWD, path.as_c_str(), AtFlags::empty());
+        about.is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_file())
+    };
+    let files: Vec<CString> = ran.files.iter().filter_map(|path| name(path).filter(is_plain)).collect();
+    for _ in number_blocks() {
+        let times: Vec<(u64, u64)> = files.iter().filter_map(|file| time_own_file(file).ok()).collect();
+        let each = |time: fn(&(u64, u64)) -> &u64| average(times.iter().map(time));
+        if let Some((open_ns, map_ns)) = each(|times| &times.0).zip(each(|times| &times.1)) {
+            opens.add_block(noting, open_ns);
+            if new.is_empty() {
+                maps.add_block(noting, map_ns);
+            }
+        }
+    }
+}
+
+fn average<'a>(times_ns: impl ExactSizeIterator<Item = &'a u64>) -> Option<f64> {
+    let count = times_ns.len();
+    (count > 0).then(|| times_ns.sum::<u64>() as f64 / count as f64)
+}
+
+/// Measures how long a folder takes to open, without its entries, and to close, in ns.
+#[allow(unsafe_code, reason = "a descriptor of its own")]
+fn time_folder(path: &CStr) -> Result<u64, Errno> {
+    let began_ns = now_ns();
+    let number = syscall::openat(CWD, path, libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC, 0)?;
+    // SAFETY: nobody else knows the number that was just given to us.
+    unsafe { syscall::close(number)? };
+    Ok(now_ns() - began_ns)
+}
+
+/// Measures how long a file takes to open, ask for its size and close, and how long its first page takes to map and touch, in ns.
+#[allow(unsafe_code, reason = "a descriptor and a mapping of its own")]
+fn time_own_file(path: &CStr) -> Result<(u64, u64), Errno> {
+    let flags = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+    let page = rustix::param::page_size();
+    let began_ns = now_ns();
+    let number = syscall::openat(CWD, path, flags, 0)?;
+    // SAFETY: the number was just given to us, and is closed once, below.
+    let file = unsafe { BorrowedFd::borrow_raw(number as i32) };
+    let mut about = syscall::empty_stat();
+    let asked = syscall::fstat(file, &mut about);
+    let opened_ns = now_ns() - began_ns;
+    let began_ns = now_ns();
+    let mapped = if about.st_size == 0 {
+        Err(Errno::NODATA)
+    } else {
+        asked.and_then(|_| syscall::map_file(file, page))
+    };
+    if let Ok(address) = mapped {
+        // SAFETY: within the mapping that was just made; a file that has become empty ends this child alone.
+        unsafe { (address as *const u8).read_volatile() };
+        // SAFETY: the mapping is whole and ours; no reference to it exists.
+        unsafe { syscall::unmap_memory(address, page)? };
+    }
+    let unmapped_ns = now_ns();
+    // SAFETY: as above.
+    unsafe { syscall::close(number)? };
+    mapped.map(|_| (opened_ns + now_ns() - unmapped_ns, unmapped_ns - began_ns))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::here::steps::Steps;
+    use rustix::fs::Mode;
     use tare_data::facts::Facts;
 
     fn note(work: impl FnOnce(&mut Noting<'_>)) -> Facts {
@@ -213,6 +301,25 @@ mod tests {
             assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
+        std::fs::write(folder.path().join("own"), "text").unwrap();
+        rustix::fs::mknodat(CWD, folder.path().join("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let own: Vec<String> = ["own", "pipe", "gone", ".", "empty"]
+            .map(|name| folder.path().join(name).to_str().unwrap().to_owned())
+            .to_vec();
+        std::fs::write(folder.path().join("empty"), "").unwrap();
+        let mut ran: Traced = serde_json::from_value(serde_json::json!({
+            "amounts": {}, "calls": 0.0, "slowdown": 0.0, "read": 1, "folders": 1, "files": own, "unmet": [vec![&own[0]; FEWEST_BLOCKS], [folder.path()]]
+        }))
+        .unwrap();
+        let facts = note(|noting| note_own_files(noting, &ran));
+        for (key, blocks) in
+            [(PRICE_OPEN_OWN, BLOCKS), (PRICE_MAP_OWN, FEWEST_BLOCKS), (PRICE_OPEN_NEW, FEWEST_BLOCKS)]
+        {
+            assert_eq!(count_blocks(&facts, key), blocks, "{key}");
+        }
+        ran.files.remove(0);
+        ran.unmet = [own[2..].to_vec(), own.clone()];
+        assert_eq!(note(|noting| note_own_files(noting, &ran)), Facts::default());
         let facts = note(note_clock);
         for key in ["cost.clock", "cost.clock_call"] {
             assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
