@@ -315,7 +315,8 @@ fn the_first_screen_of_a_comparison_of_four_environments_answers_for_each_in_24_
         let changes = compare_records(&[&old], &[&new], 0.005);
         let [old, new] = [&[(&old, "monday.tare")], &[(&new, "tuesday.tare")]];
         let (spread, wide, width) = (0.005, false, 80);
-        let text = render_diff_terminal(&Diff { old, new, changes: &changes, spread, wide, width, language });
+        let (reversed, changes) = (None, &changes);
+        let text = render_diff_terminal(&Diff { old, new, reversed, changes, spread, wide, width, language });
         let screen: Vec<&str> = text.lines().take(24).collect();
         assert!(screen[..2].concat().contains(slower), "{text}");
         for at in 0..4 {
