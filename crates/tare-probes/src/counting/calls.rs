@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "paths are read out of another process's memory")]
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::DirEntry;
+use std::fs::FileType;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -246,21 +246,21 @@ impl Counter {
 
     /// Lists files beside those that were read that nobody has met yet, and folders beside theirs.
     pub fn list_unmet(&self) -> [Vec<String>; 2] {
-        let above = |levels: usize| -> BTreeSet<&Path> {
+        let list = |levels: usize, is_kind: fn(&FileType) -> bool, met: &HashSet<u64>, most: usize| {
             let folders = self.named.iter().filter_map(|path| Path::new(path).ancestors().nth(levels));
             // Other file systems are mounted in the root.
-            folders.filter(|folder| folder.parent().is_some()).collect()
+            let folders: BTreeSet<&Path> = folders.filter(|folder| folder.parent().is_some()).collect();
+            let unmet = folders.into_iter().flat_map(|folder| {
+                let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_LISTED).flatten();
+                // Asking for more than its kind would be to meet it.
+                let of_kind = entries.filter(|entry| entry.file_type().is_ok_and(|kind| is_kind(&kind)));
+                let paths = of_kind.map(|entry| entry.path()).filter(|path| !met.contains(&hash_path(path)));
+                paths.filter_map(name_path).take(most).collect::<Vec<_>>()
+            });
+            unmet.take(MOST_NAMED).collect()
         };
-        // Asking for more than its kind would be to meet it.
-        let is_file = |entry: &DirEntry| {
-            entry.file_type().is_ok_and(|kind| kind.is_file())
-                && !self.read.contains(&hash_path(&entry.path()))
-        };
-        let is_folder = |entry: &DirEntry| {
-            entry.file_type().is_ok_and(|kind| kind.is_dir())
-                && !self.folders.contains(&hash_path(&entry.path()))
-        };
-        [list_entries(above(1), &is_file, MOST_FILES), list_entries(above(2), &is_folder, MOST_FOLDERS)]
+        let files = list(1, FileType::is_file, &self.read, MOST_FILES);
+        [files, list(2, FileType::is_dir, &self.folders, MOST_FOLDERS)]
     }
 
     fn lookup(&mut self, call: &Call, missing: bool) {
@@ -332,15 +332,6 @@ impl Counter {
             1.0,
         );
     }
-}
-
-/// Lists entries of folders, at most some of each.
-fn list_entries(folders: BTreeSet<&Path>, is_wanted: &dyn Fn(&DirEntry) -> bool, most: usize) -> Vec<String> {
-    let list = |folder: &Path| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_LISTED).flatten();
-        entries.filter(is_wanted).filter_map(|entry| name_path(entry.path())).take(most)
-    };
-    folders.into_iter().flat_map(list).take(MOST_NAMED).collect()
 }
 
 fn hash_path(path: &Path) -> u64 {

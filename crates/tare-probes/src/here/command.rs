@@ -9,6 +9,7 @@ use std::process::{ExitStatus, Stdio};
 use tare_data::facts::Facts;
 use tare_data::session::demand::{CountedRun, RanTwice, Work};
 
+use super::add_series;
 use super::steps::{Risk, Steps};
 use super::times::costs::note_own_files;
 use crate::counting::{BY_TRACER, COUNT, Traced, assign_faults};
@@ -35,15 +36,24 @@ pub fn run_twice(
     let after = read_used();
     let mut steps = Steps::until(u64::MAX);
     let counted = count_run(this_program, program, words, folder).and_then(|(mut run, traced)| {
-        steps.run_step("own files", FILES_MS, Risk::NeedsChild, |noting| note_own_files(noting, &traced));
+        let mut time_half = |half| {
+            add_series(&mut steps, |steps| {
+                steps.run_step("own files", FILES_MS, Risk::NeedsChild, |noting| {
+                    note_own_files(noting, &traced, half)
+                })
+            })
+        };
+        time_half(0);
+        let (tracing_ns, calls) = measure_tracing(this_program, folder)?;
+        // States last as long as a process, and a file is met for the first time once.
+        time_half(1);
         // Each file was opened for the first time once, and is priced with a call that asks for its size.
         let read = traced.read as f64;
-        let calls = run.demand.amount(Work::OtherCalls).min(read);
+        let asking = run.demand.amount(Work::OtherCalls).min(read);
         run.demand.add(Work::Opens, -read);
-        run.demand.add(Work::OtherCalls, -calls);
+        run.demand.add(Work::OtherCalls, -asking);
         run.demand.amounts.insert(Work::NewFiles, read);
         assign_faults(&mut run.demand, after.2.saturating_sub(before.2) as f64);
-        let (tracing_ns, calls) = measure_tracing(this_program, folder)?;
         run.tracing_ns = tracing_ns * (run.demand.calls / calls).max(1.0);
         Ok(run)
     });

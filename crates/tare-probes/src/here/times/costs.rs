@@ -189,13 +189,15 @@ fn note_syncs(noting: &mut Noting<'_>, folder: &Door) {
 /// Notes times of files that a command has read, each with its size, as most programs ask for it: to open them, and to map and touch their
 /// first page. Where others beside them can be met for the first time, it is these, with their share of folders that are met then. A share
 /// serves them, or another kernel's server of files, whose prices no folder in memory shows.
-pub fn note_own_files(noting: &mut Noting<'_>, ran: &Traced) {
+///
+/// Of the new ones it is every other from `half` on, which is 0 or 1.
+pub fn note_own_files(noting: &mut Noting<'_>, ran: &Traced, half: usize) {
     let name = |path: &String| CString::new(path.as_str()).ok();
-    let [new, folders] = &ran.unmet;
-    let folders: Vec<u64> = folders.iter().filter_map(|path| time_folder(&name(path)?).ok()).collect();
+    let [new, folders] = ran.unmet.each_ref().map(|all| all.iter().skip(half).step_by(2));
+    let folders: Vec<u64> = folders.filter_map(|path| time_folder(&name(path)?).ok()).collect();
     let share = ran.folders as f64 / ran.read.max(1) as f64;
     let folder_ns = share * average(folders.iter()).unwrap_or_default();
-    let mut new: Vec<_> = new.iter().filter_map(|path| time_own_file(&name(path)?).ok()).collect();
+    let mut new: Vec<_> = new.filter_map(|path| time_own_file(&name(path)?).ok()).collect();
     if new.len() < FEWEST_BLOCKS {
         new.clear();
     }
@@ -308,10 +310,10 @@ mod tests {
             .to_vec();
         std::fs::write(folder.path().join("empty"), "").unwrap();
         let mut ran: Traced = serde_json::from_value(serde_json::json!({
-            "amounts": {}, "calls": 0.0, "slowdown": 0.0, "read": 1, "folders": 1, "files": own, "unmet": [vec![&own[0]; FEWEST_BLOCKS], [folder.path()]]
+            "amounts": {}, "calls": 0.0, "slowdown": 0.0, "read": 1, "folders": 1, "files": own, "unmet": [vec![&own[0]; 2 * FEWEST_BLOCKS], [folder.path()]]
         }))
         .unwrap();
-        let facts = note(|noting| note_own_files(noting, &ran));
+        let facts = note(|noting| note_own_files(noting, &ran, 0));
         for (key, blocks) in
             [(PRICE_OPEN_OWN, BLOCKS), (PRICE_MAP_OWN, FEWEST_BLOCKS), (PRICE_OPEN_NEW, FEWEST_BLOCKS)]
         {
@@ -319,7 +321,7 @@ mod tests {
         }
         ran.files.remove(0);
         ran.unmet = [own[2..].to_vec(), own.clone()];
-        assert_eq!(note(|noting| note_own_files(noting, &ran)), Facts::default());
+        assert_eq!(note(|noting| note_own_files(noting, &ran, 0)), Facts::default());
         let facts = note(note_clock);
         for key in ["cost.clock", "cost.clock_call"] {
             assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
