@@ -43,12 +43,15 @@ for (const page of pages) {
         }
         return false;
       };
-      const all = [...document.querySelectorAll("body *")].filter(shows);
+      const all = [...document.querySelectorAll("body *:not(.unseen)")].filter(shows);
       const label = (at) => `${at.tagName.toLowerCase()}.${at.getAttribute("class") ?? ""} "${(at.textContent ?? "").trim().slice(0, 40)}"`;
       const beyond = all.filter((at) => at.getBoundingClientRect().right > wide + 1 && !scrolls(at) && !at.closest("svg")).map((at) => `beyond the edge: ${label(at)}`);
       const cut = all.filter((at) => at.children.length === 0 && getComputedStyle(at).overflowX === "hidden" && at.scrollWidth > at.clientWidth + 1)
         .map((at) => `cut off: ${label(at)}`);
-      return [...beyond, ...cut].slice(0, 12);
+      const over = [...document.querySelectorAll("td *:not(.unseen), th *:not(.unseen)")].filter(shows)
+        .filter((at) => at.getBoundingClientRect().right > at.closest("td, th").getBoundingClientRect().right + 1 && !scrolls(at))
+        .map((at) => `runs over its cell: ${label(at)}`);
+      return [...beyond, ...cut, ...over].slice(0, 12);
     });
     found.forEach((line) => console.log(`${name}: ${line}`));
     wrong += found.length;
