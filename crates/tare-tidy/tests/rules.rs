@@ -106,6 +106,8 @@ const HOMONYMS: names::Homonyms<'_> = &[
     ("crates/tare-report/src/here/", "*"),
     // Environments of articles.
     ("crates/tare-analysis/src/published/", "*"),
+    // A key of JSON: whether the processor is a program.
+    ("crates/tare/src/commands/check.rs", "emulated"),
     // Values of a variable that engines set.
     ("crates/tare/src/platform/unix.rs", "*"),
     // Programs and verbs of engines, and the filter of one.

@@ -6,7 +6,6 @@
 use tare_data::warning::{Group, Warning};
 
 use crate::findings::sameness::{FEWEST_FOR_SAME, FEWEST_STARTS, TOTAL_MARGINS};
-use crate::findings::seen::is_lasting;
 use crate::findings::{Leading, Needed, SharedStarts, Smallest, Span, Total, Verdict, Why};
 use crate::statistics::level::ALPHA;
 use crate::statistics::modes;
@@ -57,10 +56,8 @@ pub struct Judgement {
     pub reached: u32,
     pub units: usize,
     pub deviation: f64,
-    /// Time from its first pair to its last, in seconds.
-    pub spread_s: f64,
-    /// True where its rounds show that a direction lasts.
-    pub is_lasting: bool,
+    /// The rounds and the time over which it was seen.
+    pub seen: Span,
     /// The margin at which it was judged.
     pub margin: Margin,
     /// True where a direction beyond the margin would stay one if it were the only one among all cells.
@@ -125,8 +122,7 @@ pub fn judge_pairs(
         reached: pairs.reached,
         units: values.len(),
         deviation: deviation(&values),
-        spread_s: pairs.spread_s(),
-        is_lasting: is_lasting(pairs.pairs.iter().map(|pair| pair.at_s)),
+        seen: pairs.measure_span(),
         margin,
         is_safe: false,
         evidence: Evidence {
@@ -367,7 +363,7 @@ impl Judgement {
 
     /// Estimates how long a state lasts that makes rounds alike: a part of a block.
     pub(crate) fn state_s(&self) -> Option<f64> {
-        self.has_blocks().then(|| self.spread_s / self.units as f64 / serial::BLOCK_TIMES)
+        self.has_blocks().then(|| self.seen.seconds / self.units as f64 / serial::BLOCK_TIMES)
     }
 
     /// Widens the interval of a quantile to what the operations of all trials hold, the other side's first.
@@ -422,11 +418,6 @@ impl Judgement {
         let cells = self.evidence.schedule.count_cells() as f64;
         matches!(self.verdict, Verdict::Slower | Verdict::Faster)
             && decide_verdict(self.interval_at(1.0 / cells, nulls), self.margin) == self.verdict
-    }
-
-    /// Returns the rounds and the time over which it was seen.
-    pub(crate) fn seen(&self) -> Span {
-        Span { rounds: self.reached, seconds: self.spread_s.max(0.0), is_lasting: self.is_lasting }
     }
 
     /// Returns what it lacks where it is not decided for want of rounds.

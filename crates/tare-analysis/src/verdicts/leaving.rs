@@ -31,7 +31,7 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
         return true;
     }
     judged.verdict.is_settled()
-        && !judged.seen().may_be_state(Interval::from_logarithms(judged.interval))
+        && !judged.seen.may_be_state(Interval::from_logarithms(judged.interval))
         && safe_p.is_none_or(|safe_p| judged.p <= safe_p && judged.is_safe)
 }
 

@@ -4,7 +4,9 @@ use tare_data::metric::Metric;
 use tare_data::session::Trial;
 use tare_data::unit::Direction;
 
+use crate::findings::Span;
 use crate::findings::sameness::FEWEST_STARTS;
+use crate::findings::seen::is_lasting;
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{hodges_lehmann, sort_values};
 use crate::statistics::slow_batches::{TailDifference, TrialBatches};
@@ -56,10 +58,12 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Measures the time from the first to the last, in seconds.
-    pub(crate) fn spread_s(&self) -> f64 {
+    /// Measures the time from the first to the last, and how closely it was seen.
+    pub(crate) fn measure_span(&self) -> Span {
+        let began_s = self.pairs.iter().map(|pair| pair.at_s);
         let at_s = |pair: Option<&Pair>| pair.map_or(0.0, |pair| pair.at_s);
-        at_s(self.pairs.last()) - at_s(self.pairs.first())
+        let seconds = (at_s(self.pairs.last()) - at_s(self.pairs.first())).max(0.0);
+        Span { rounds: self.reached, seconds, is_lasting: is_lasting(began_s) }
     }
 
     /// Sums up the slow batches of the rounds before this one; none where trials did not take turns.

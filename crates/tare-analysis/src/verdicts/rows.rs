@@ -562,7 +562,7 @@ fn make_comparison(level: Level, judgement: &Judgement, baseline: &Series, targe
         margin: libm::exp(judgement.margin.planned),
         verdict: judgement.verdict,
         reach: Reach::Short,
-        seen: judgement.seen(),
+        seen: judgement.seen,
         slow: judgement.tail.map(|tail| SlowSeen {
             slow: tail.slow.0,
             batches: tail.slow.1,

@@ -57,7 +57,7 @@ impl Tried {
 struct Seen {
     /// Version of the runtime, or the specification of the preset.
     about: String,
-    /// True where its processor is a program, whose speed is no real machine's.
+    /// True where its processor is a program, whose speed is not a real machine's.
     is_emulated: bool,
     /// Sign by which it was recognised, or why none was seen; empty where it was not entered.
     proof: String,

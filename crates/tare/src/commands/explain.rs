@@ -138,7 +138,7 @@ fn time_first(
     Ok((session.ending != Ending::Interrupted).then(|| bill::list_needed_cases(demands)))
 }
 
-/// Names the record of the first answer as no other is, not even that of a session which begins in the same second.
+/// Builds a name for the record of the first answer that no other has, not even one of a session that begins in the same second.
 fn name_first_record(folder: &Path) -> Result<PathBuf, LabError> {
     Ok(folder.join(paths::record_named(Path::new("tare-explain-%t-%r.tare"))?))
 }

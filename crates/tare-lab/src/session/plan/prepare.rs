@@ -217,8 +217,8 @@ pub fn prepare_session(
     if let (None, Some(left_s)) = (rounds, left_s) {
         leave_out_slow(&mut cases, &targets, &mut started, left_s, arena, observer);
     }
-    let with_outcome = if demands.is_empty() { &cases[..] } else { &[] };
-    let left_s = left_s.map(|s| s - estimate_starts_s(with_outcome, (&targets, &*started), |_| true, s));
+    let is_kept = |_| demands.is_empty();
+    let left_s = left_s.map(|s| s - estimate_starts_s(&cases, (&targets, &*started), is_kept, s));
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
@@ -234,8 +234,7 @@ pub fn prepare_session(
     let shares = left_s.filter(|_| looks.len() > 1);
     let every = shares.map(|left_s| spacing(&cases, &targets, &starts, scale, left_s)).unwrap_or_default();
     let room = make_room(&cases, &targets, &started, scale, (rounds, left_s));
-    let mut planned = plan_cases(&cases, scale, &targets);
-    let mut cost_ns = costs(&cases, scale);
+    let (mut planned, mut cost_ns) = (plan_cases(&cases, scale, &targets), costs(&cases, scale));
     let mut planted_in = None;
     if let (Some(target), Some((case, rounds))) = (planted, room.choose_planting(seed))
         && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
