@@ -15,9 +15,9 @@ use crate::host::processes::{self, Signs};
 use crate::platform::until_ready;
 
 /// Time that a launcher has until its command answers. Sandboxes of virtual machines take some seconds.
-const LOOK_WAIT: Duration = Duration::from_secs(18);
+const LOOK_WAIT: Duration = Duration::from_secs(16);
 /// Part of that time in which the input is closed: a launcher that holds its command's output back until its end shows it then.
-const CLOSED_WAIT: Duration = Duration::from_secs(10);
+const CLOSED_WAIT: Duration = Duration::from_secs(8);
 /// Times after which the input is closed in further looks: a launcher that starts its command just then each time waited for that. One that
 /// is slow takes about as long each time, or less once its files are in memory, and that fits one of the times at most.
 const CLOSED_EARLY: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(1)];

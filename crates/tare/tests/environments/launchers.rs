@@ -125,7 +125,7 @@ fn one_that_never_answers_is_refused_with_its_last_words_and_nothing_is_left() {
     let bench = Bench::new();
     let session = bench.make_session();
     let refused = be_refused(&bench, &session, "echo starting the machine; sleep 1000");
-    assert!(refused.contains("far=path: nothing answered within 18 s (starting the machine)"), "{refused}");
+    assert!(refused.contains("far=path: nothing answered within 16 s (starting the machine)"), "{refused}");
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
     fs::remove_file(bench.folder.path().join("launch")).unwrap();
     assert_eq!(bench.list_remains(), [""; 0]);
