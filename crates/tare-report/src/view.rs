@@ -89,10 +89,10 @@ pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Lan
         false => compared,
         true => say!(language, "{compared}: nothing is decided", compared = compared),
     };
-    let effort = measured_s(session)
-        .map(|s| language.format_duration(s))
-        .into_iter()
-        .chain([rounds(findings, language)]);
+    let time = measured_s(session).map(|s| language.format_duration(s));
+    // The sentence of commands counts single runs, of which a round has several.
+    let rounds = (findings.commands_in.is_none() || time.is_none()).then(|| rounds(findings, language));
+    let effort = time.into_iter().chain(rounds);
     let effort: Vec<String> = effort.chain(unusual_margin(&session.plan.cases, language)).collect();
     let machine = language.join_with_commas(&machine(session, language));
     let effort = language.join_with_commas(&effort);

@@ -424,6 +424,11 @@ mod tests {
         let missing = || Cell::Missing(Missing::NotReached);
         assert!(heading(missing(), None).ends_with("no complete run"));
         assert!(heading(missing(), Some(Word::FailsOnly)).ends_with("no times compared"));
+        let (mut session, findings) = with_cell(unsure());
+        let trial = tare_specimen::make_trial("x", "native", 0, tare_specimen::Outcome::Time(1.0));
+        session.trials.push(tare_data::session::Trial { host_elapsed_ns: 14_000_000_000, ..trial });
+        let counted = view::make_heading(&session, &findings, Language::English).join(" ");
+        assert!(counted.ends_with("; 14 s"), "{counted}");
     }
 
     #[test]
