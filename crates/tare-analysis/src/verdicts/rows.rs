@@ -299,8 +299,8 @@ impl<'a> Judge<'a> {
             Role::Planted => plan.is_measured(case, *target),
             Role::Baseline | Role::Control => false,
         };
-        let is_wanted = |target: &usize| self.second.is_none_or(|second| second == *target);
-        let seconds = (0..targets.len()).filter(is_second).filter(is_wanted);
+        let seconds =
+            (0..targets.len()).filter(is_second).filter(|at| self.second.is_none_or(|of| of == *at));
         let seconds: Vec<(usize, Option<usize>)> = seconds.map(|at| (at, self.find_first(at))).collect();
         // Controls first: where a first side differs from itself, nothing smaller than that is a finding.
         let firsts: BTreeSet<usize> =

@@ -8,7 +8,7 @@ use tare_analysis::findings::{
 };
 use tare_analysis::published::Quantity;
 
-use super::table::{Room, TableTexts};
+use super::table::TableTexts;
 use super::{Pairs, WIDEST_LABEL};
 use crate::language::{Language, message, say};
 use crate::number::{Figure, count_decimals, format_fixed, format_ratio, ratio_interval};
@@ -235,7 +235,7 @@ pub(crate) fn article_table_lines(
     lines: usize,
     language: Language,
 ) -> [Vec<String>; 2] {
-    let mut room = Room { lines, rows: FIRST_ROWS };
+    let mut room = [lines, FIRST_ROWS];
     let tables = findings.articles.iter().flat_map(|article| article_tables(article, language));
     let parts: Vec<[Vec<String>; 2]> = tables.map(|table| table.split_rows(width, &mut room)).collect();
     [0, 1].map(|at| parts.iter().flat_map(|parts| parts[at].iter().cloned()).collect())

@@ -4,40 +4,31 @@ use std::collections::BTreeSet;
 
 use tare_analysis::published::{Foreseen, Obstacle, Published, foresee_untold};
 
-use crate::language::{Language, say};
+use crate::language::{Language, message, say};
 use crate::text::clean_text;
 
 /// Says how many conclusions of an article a session will not tell, and what would; nothing where it may tell all.
 pub fn describe_untold(article: &Published, environments: &[Foreseen], language: Language) -> Option<String> {
     let untold = foresee_untold(article, environments);
-    // The number of conclusions with a kind of obstacle, and its names.
-    let count = |name_of: fn(&Obstacle) -> Option<&str>| {
+    let about = |name_of: fn(&Obstacle) -> Option<&str>, why: &'static str| {
         let names: Vec<&str> = untold.iter().filter_map(name_of).collect();
         let each: BTreeSet<String> = names.iter().map(|name| clean_text(name)).collect();
-        let each: Vec<String> = each.into_iter().collect();
-        Some((names.len(), language.join_with_and(&each))).filter(|(count, _)| *count > 0)
+        let (count, each) = (names.len(), language.join_with_and(&each.into_iter().collect::<Vec<_>>()));
+        let why = language.word(why);
+        (count > 0)
+            .then(|| say!(language, "{count} about {names} ({why})", count = count, names = each, why = why))
     };
-    let emulated = count(|of| if let Obstacle::Emulated(name) = of { Some(name) } else { None });
-    let unmeasured = count(|of| if let Obstacle::Unmeasured(name) = of { Some(name) } else { None });
-    let never = count(|of| (*of == Obstacle::Always).then_some(""));
-    let emulated = emulated.map(|(count, names)| {
-        say!(
-            language,
-            "{count} about {names}, whose processor is emulated here",
-            count = count,
-            names = names
-        )
-    });
-    let unmeasured = unmeasured.map(|(count, names)| {
-        say!(
-            language,
-            "{count} about {names}, which this session does not measure",
-            count = count,
-            names = names
-        )
-    });
+    let emulated = about(
+        |of| if let Obstacle::Emulated(name) = of { Some(name) } else { None },
+        message!("emulated here"),
+    );
+    let unmeasured = about(
+        |of| if let Obstacle::Unmeasured(name) = of { Some(name) } else { None },
+        message!("not measured"),
+    );
+    let never = untold.iter().filter(|of| **of == Obstacle::Always).count();
     let never =
-        never.map(|(count, _)| say!(language, "{count} that a session alone does not show", count = count));
+        (never > 0).then(|| say!(language, "{count} that a session alone does not show", count = never));
     let reasons: Vec<String> = [emulated, unmeasured, never].into_iter().flatten().collect();
     let untold = (!reasons.is_empty()).then(|| {
         say!(
@@ -80,15 +71,12 @@ mod tests {
             describe_untold(&article, &environments, Language::English)
         };
         let emulated = describe(&[("wsl1-like?net=host", false), ("wsl2-like?net=tap", true)]).unwrap();
-        assert!(
-            emulated.contains(" about wsl2-like?net=tap, whose processor is emulated here"),
-            "{emulated}"
-        );
+        assert!(emulated.contains(" about wsl2-like?net=tap (emulated here)"), "{emulated}");
         assert!(emulated.contains("acceleration=kvm"), "{emulated}");
         let guest = describe(&[("wsl1-like", false), ("wsl2-like", false), ("guest", true)]).unwrap();
         assert!(guest.contains("No row of guest is judged") && !guest.contains("about guest"), "{guest}");
         let without = describe(&[("native", false), ("wsl1-like", false)]).unwrap();
-        assert!(without.contains(" about wsl2, which this session does not measure"), "{without}");
+        assert!(without.contains(" about wsl2 (not measured)"), "{without}");
         // Absolute figures, and two that no session tells.
         let real = describe(&[("wsl1-like", false), ("wsl2-like", false)]).unwrap();
         let rest =

@@ -57,7 +57,7 @@ impl Tried {
 struct Seen {
     /// Version of the runtime, or the specification of the preset.
     about: String,
-    /// True where its processor is a program, whose speed is not a real machine's.
+    /// True where its processor is a program.
     is_emulated: bool,
     /// Sign by which it was recognised, or why none was seen; empty where it was not entered.
     proof: String,
@@ -228,9 +228,9 @@ fn document(found: &Findings) -> String {
         .environments
         .iter()
         .map(|Tried { name, state, waits, .. }| match state {
-            Ok(Seen { about, proof, shares_files, limits, is_emulated }) => json!({
+            Ok(Seen { about, proof, shares_files, limits, .. }) => json!({
                 "environment": name, "ready": true, "entered": !waits, "version": about, "proof": proof,
-                "shares_files": shares_files, "limits": limits, "emulated": is_emulated
+                "shares_files": shares_files, "limits": limits
             }),
             Err(n) => {
                 json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })

@@ -115,18 +115,14 @@ fn time_first(
     let request = Request { environments, record: record.clone(), ..counted(commands, &options)? };
     let session = recorded::measure_session(request, options.scratch.as_deref())
         .and_then(|recorded| Ok(tare_record::read_session(&recorded.record)?.session));
-    match std::fs::remove_file(&record) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            return Err(LabError::storage_error("remove", &record)(e).into());
-        }
-        _ => {}
-    }
+    let removed = std::fs::remove_file(&record);
     // The session refuses whatever cannot be measured with the prices as well, with its reason.
     let session = match session {
         Ok(session) => session,
         Err(error) if error.is_interruption() => return Err(error),
         Err(_) => return Ok(Some(Vec::new())),
     };
+    removed.map_err(LabError::storage_error("remove", &record))?;
     let findings = tare_analysis::compute_findings(&session, &Options::default());
     for line in terminal::tables::bill::describe_times(&findings, ui::find_language()) {
         ui::print_text(&(ui::wrap_text(&line, ui::measure_width()).join("\n") + "\n\n"), false)?;

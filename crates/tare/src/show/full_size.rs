@@ -68,19 +68,16 @@ pub fn require_round(name: &str, request: &Request, setting: &Setting) -> Result
             foresee(&Request { until, environments, ..request.clone() })?.and_then(|of| of.seconds),
         )
     };
-    match seconds_of(1)?.filter(|one_s| *one_s > budget.as_secs_f64()) {
-        None => Ok(()),
-        Some(one_s) => {
-            let what = format!("{name} does not fit into --budget {}", format_duration(budget.as_secs_f64()));
-            let some_s = seconds_of(FEWEST_ROUNDS)?.unwrap_or(one_s);
-            Err(LabError::usage_error(what)
-                .with_cause(format!("to enter, to calibrate and one round take about {}", format_duration(one_s)))
-                .with_hint(format!(
-                    "{} have room for the {FEWEST_ROUNDS} rounds that an answer needs; fewer environments (--in) need less",
-                    format_duration(some_s)
-                )))
-        }
-    }
+    let over = |one_s: &f64| *one_s > budget.as_secs_f64();
+    let Some(one_s) = seconds_of(1)?.filter(over) else { return Ok(()) };
+    let what = format!("{name} does not fit into --budget {}", format_duration(budget.as_secs_f64()));
+    let some_s = seconds_of(FEWEST_ROUNDS)?.unwrap_or(one_s);
+    Err(LabError::usage_error(what)
+        .with_cause(format!("to enter, to calibrate and one round take about {}", format_duration(one_s)))
+        .with_hint(format!(
+            "{} have room for the {FEWEST_ROUNDS} rounds that an answer needs; fewer environments (--in) need less",
+            format_duration(some_s)
+        )))
 }
 
 fn require_time(name: &str, full: &FullSize) -> Result<(), LabError> {

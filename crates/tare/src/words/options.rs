@@ -72,7 +72,7 @@ fn explain_option(error: &Error, words: &[String]) -> Option<LabError> {
     if let Some(instead) = Habit::find_instead(&EVERYDAY.options, name) {
         return Some(refused.with_hint(instead));
     }
-    // The name of an environment or of a study is not an option.
+    // An environment's or a study's name is read as one.
     let bare = name.trim_start_matches('-');
     if let Some(environment) = find_layer(bare).filter(|_| find_long(command, "in").is_some()) {
         let line = show_line(&rename(words, name, &format!("--in={environment}")));

@@ -14,8 +14,10 @@ use super::reading::{Machine, Reading};
 pub fn read_run(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
     let loose = line.loose();
     if let Some(runs) = line.value_of("-n").filter(|value| value.parse::<u32>().is_ok()) {
-        return Err(LabError::usage_error(format!("-n {runs} would name the command '{runs}'"))
-            .with_hint(format!("-r {runs} runs it as often; --command-name {runs} names it")));
+        let hint = format!("-r {runs} runs it as often; --command-name {runs} names it");
+        return Err(
+            LabError::usage_error(format!("-n {runs} would name the command '{runs}'")).with_hint(hint)
+        );
     }
     let Some(first) = loose.first().copied() else { return Ok(None) };
     check_separator(line)?;

@@ -399,7 +399,7 @@ fn an_explanation_says_first_how_long_it_takes_and_leaves_one_record() {
     assert_eq!(said.err.matches("record ").count(), 1, "{said:?}");
     let left = fs::read_dir(program.path("tmp")).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), Vec::<std::ffi::OsString>::new());
-    // Prices that it does not need are not measured.
+    // The record has the prices that the command needs, and no others.
     let cases = |record: &str| {
         let report = program.run_tare(&["report", record, "--json"]).parse_json();
         let rows = report["rows"].as_array().unwrap();

@@ -16,13 +16,6 @@ const NONE: &str = "-";
 /// Narrowest column of titles where a table is wider than the terminal.
 const NARROWEST_TITLE: usize = 14;
 
-/// Lines and rows that a first screen has left.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
-    pub lines: usize,
-    pub rows: usize,
-}
-
 /// The texts of a table, for every form that shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TableTexts {
@@ -96,27 +89,20 @@ impl TableTexts {
 }
 
 impl TableTexts {
-    /// Renders the first rows, for which there is room, with the notes, and then the others; each part begins with an empty line.
-    pub(super) fn split_rows(self, width: usize, room: &mut Room) -> [Vec<String>; 2] {
-        let part = |from: usize, until: usize, notes: &[String]| match from == until {
-            true => Vec::new(),
-            false => {
-                let (lines, notes) = (self.lines[from..until].to_vec(), notes.to_vec());
-                let lines = table_lines(TableTexts { lines, notes, ..self.clone() }, width);
-                [vec![String::new()], lines].concat()
-            }
+    /// Renders the first rows, as many as these lines and rows of a first screen have room for, with the notes, and then the others; each
+    /// part begins with an empty line. Nothing that comes after rows without room has any.
+    pub(super) fn split_rows(self, width: usize, room: &mut [usize; 2]) -> [Vec<String>; 2] {
+        let part = |from: usize, until: usize, notes: &[String]| {
+            let (lines, notes) = (self.lines[from..until].to_vec(), notes.to_vec());
+            let lines = table_lines(TableTexts { lines, notes, ..self.clone() }, width);
+            if from == until { Vec::new() } else { [vec![String::new()], lines].concat() }
         };
         let all = self.lines.len();
-        let fits = |rows: &usize| part(0, *rows, &[]).len() <= room.lines;
-        let rows = (0..=all.min(room.rows)).rev().find(fits).unwrap_or(0);
+        let fits = |rows: &usize| part(0, *rows, &[]).len() <= room[0];
+        let rows = (0..=all.min(room[1])).rev().find(fits).unwrap_or(0);
         let notes = if rows == 0 { [&[][..], &self.notes] } else { [&self.notes[..], &[]] };
-        let parts = [part(0, rows, notes[0]), part(rows, all, notes[1])];
-        // Nothing that comes after rows without room has any.
-        *room = match rows == all {
-            true => Room { lines: room.lines - part(0, rows, &[]).len(), rows: room.rows - rows },
-            false => Room { lines: 0, rows: 0 },
-        };
-        parts
+        *room = if rows == all { [room[0] - part(0, rows, &[]).len(), room[1] - rows] } else { [0; 2] };
+        [part(0, rows, notes[0]), part(rows, all, notes[1])]
     }
 }
 

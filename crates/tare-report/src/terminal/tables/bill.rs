@@ -250,27 +250,18 @@ pub fn describe_times(findings: &Findings, language: Language) -> Vec<String> {
             }
             cell => cell.comparison()?,
         };
-        let baseline = clean_text(&findings.baseline);
         let interval = words::format_interval(found, language);
         let answer = match (found.answer().is_decided(), has_interval(found)) {
             (true, _) => {
                 format!("{} {interval}", words::format_answer(found, language)).trim_end().to_owned()
             }
             (false, true) => {
-                let interval = interval.trim_matches(['(', ')']);
-                say!(
-                    language,
-                    "so far {interval} the time of {baseline}",
-                    interval = interval,
-                    baseline = baseline
-                )
+                say!(language, "so far {interval} as long", interval = interval.trim_matches(['(', ')']))
             }
-            (false, false) => say!(
-                language,
-                "so far about {ratio} the time of {baseline}, too few runs for a range",
-                ratio = words::format_factor(found, language),
-                baseline = baseline
-            ),
+            (false, false) => {
+                let ratio = words::format_factor(found, language);
+                say!(language, "so far about {ratio} as long, too few runs for a range", ratio = ratio)
+            }
         };
         Some(say!(
             language,

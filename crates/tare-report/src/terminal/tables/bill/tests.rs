@@ -154,10 +154,10 @@ fn a_time_that_is_not_decided_yet_is_so_far() {
     };
     let so_far = describe(&open);
     assert!(so_far.contains(": so far ") && so_far.contains(" to ") && !so_far.contains('('), "{so_far}");
-    assert!(so_far.contains("x the time of native, by "), "{so_far}");
+    assert!(so_far.contains("x as long, by "), "{so_far}");
     let few = describe(&|found| {
         open(found);
         found.interval = tare_analysis::findings::Interval::UNKNOWN;
     });
-    assert!(few.contains(": so far about 26x the time of native, too few runs for a range, by "), "{few}");
+    assert!(few.contains(": so far about 26x as long, too few runs for a range, by "), "{few}");
 }
