@@ -245,7 +245,7 @@ fn describe_usual(costs: &[Cost], language: Language) -> Option<String> {
 
 /// Describes what was not told, with the leading reason: costs, steps without an answer, and things that cannot be seen.
 pub fn describe_untold(here: &Here<'_>, language: Language) -> Vec<String> {
-    let reasons = [Reason::Stolen, Reason::Busy, Reason::OneProcessor, Reason::BothSlow, Reason::TooWide];
+    let reasons = [Reason::Stolen, Reason::Busy, Reason::BothSlow, Reason::TooWide];
     let facts = &here.surroundings.facts;
     let is_untold = |cost: &&Cost| {
         !is_of_new(cost.operation) && !is_told(cost, here.costs, facts) && cost.untold.is_some()

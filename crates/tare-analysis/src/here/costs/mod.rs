@@ -5,8 +5,8 @@ pub mod pair;
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
-    COST_CLOCK, COST_CLOCK_CALL, COST_KNOWN_CODE, COST_NEW_CODE, COST_SYNC_WORK, COST_WRITE_WORK,
-    CPU_ALLOWED, CPU_OTHERS, CPU_STOLEN,
+    COST_CLOCK, COST_CLOCK_CALL, COST_KNOWN_CODE, COST_NEW_CODE, COST_SYNC_WORK, COST_WRITE_WORK, CPU_OTHERS,
+    CPU_STOLEN,
 };
 
 use super::Where;
@@ -15,9 +15,9 @@ use super::signs::View;
 pub use super::times::Estimate;
 use super::times::burst::{compute_slowdowns, find_throttling};
 use super::times::cycle::read_cycle_ns;
-use super::times::estimate;
 pub use super::times::operations::Operation;
 use super::times::operations::{PRICED, Priced, Processes};
+use super::times::{MOST_OF_OTHERS, estimate};
 use crate::findings::{Answer, Interval, Kind, Position, Verdict};
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
@@ -33,8 +33,6 @@ const OWN_NAME: &str = "cost.name.own";
 const FAST_CLOCK: f64 = 0.67;
 /// Share of the processors' time that a hypervisor may give to others while prices are measured.
 pub(super) const MOST_STOLEN: f64 = 0.2;
-/// Share of it that other programs may use: a process that another one wakes waits for a processor where they use more.
-pub(super) const MOST_OF_OTHERS: f64 = 0.2;
 /// Time of a processor in which its slowness is expressed, in ns.
 const MILLISECOND_NS: f64 = 1_000_000.0;
 
@@ -51,8 +49,6 @@ pub enum Reason {
     NotSlower,
     /// A hypervisor gave the processors to others.
     Stolen,
-    /// Prices were measured where several processors are.
-    OneProcessor,
     /// Other programs use the processors.
     Busy,
 }
@@ -66,7 +62,6 @@ impl Reason {
             Reason::BothSlow => "both are slower than on any Linux without layers that we know",
             Reason::NotSlower => "no slower than the slowest known Linux without layers",
             Reason::Stolen => "the hypervisor gave the processors to others",
-            Reason::OneProcessor => "its known prices are for several processors",
             Reason::Busy => "other programs use the processors",
         }
     }
@@ -113,7 +108,6 @@ pub fn compute_costs(facts: &Facts, found: &Where) -> Vec<Cost> {
 fn compute_prices(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
     let is_stolen = view.number(CPU_STOLEN).is_some_and(|share| share > MOST_STOLEN);
     let is_busy = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
-    let has_one = view.number(CPU_ALLOWED) == Some(1.0);
     let compute = |priced: &Priced| {
         let ns = estimate(view, priced.key)?;
         let cycles = cycle_ns.map(|cycle_ns| ns.times(1.0 / cycle_ns));
@@ -123,9 +117,6 @@ fn compute_prices(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
         let cost = Cost { cycles, ..judge(priced.operation, ns, None, Some(factor)) };
         Some(match () {
             () if is_stolen => cost.without_answer(Reason::Stolen),
-            () if has_one && priced.processes == Processes::Apart => {
-                cost.without_answer(Reason::OneProcessor)
-            }
             () if ns.high <= most_ns => cost.without_answer(Reason::NotSlower),
             () if cost.untold.is_some() => cost,
             () if is_busy && priced.processes != Processes::One => cost.without_answer(Reason::Busy),
@@ -349,6 +340,17 @@ mod tests {
     }
 
     #[test]
+    fn other_programs_make_no_call_slower() {
+        // A tracer waits for a processor in most blocks.
+        let blocks = format!("7000 {}", ["90000"; 11].join(" "));
+        let low = |others: &str| {
+            let costs = compute(&priced(&blocks, &[("cpu.others", others)]));
+            costs[0].factor.unwrap().ends(f64::from)[0]
+        };
+        assert!(low("0.1") > 20.0 && (6.0..7.0).contains(&low("0.9")), "{} {}", low("0.1"), low("0.9"));
+    }
+
+    #[test]
     fn without_a_cycle_the_slowest_processor_is_assumed() {
         let call = |ns: &str| {
             let facts = priced(&[ns; 8].join(" "), &[("cycle.multiplication", "0.6 0.6 0.6 0.6 0.6 0.6")]);
@@ -368,7 +370,7 @@ mod tests {
             let costs = compute(&facts(&[fork, more]));
             costs[0].untold
         };
-        assert_eq!(fork_alone(("cpu.allowed", "1")), Some(Reason::OneProcessor));
+        assert_eq!(fork_alone(("cpu.allowed", "1")), None, "it takes no longer on one processor");
         assert_eq!(
             fork_alone(("cpu.others", "0.9")),
             Some(Reason::Busy),

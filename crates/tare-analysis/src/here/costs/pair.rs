@@ -6,12 +6,12 @@ use tare_data::facts::keys::{
     PRICE_MAP_OWN, PRICE_OPEN_NEW, PRICE_OPEN_OWN, TAKEN_AT,
 };
 
-use super::{Cost, MOST_OF_OTHERS, MOST_STOLEN, Operation, Reason, divide, judge};
+use super::{Cost, MOST_STOLEN, Operation, Reason, divide, judge};
 use crate::findings::Interval;
 use crate::here::signs::View;
 use crate::here::times::burst::compute_slowdowns;
 use crate::here::times::operations::{PRICED, Processes};
-use crate::here::times::{Estimate, estimate};
+use crate::here::times::{Estimate, MOST_OF_OTHERS, estimate};
 
 /// Widening of a factor at both ends, since a process's place in memory and its processor shift all of its blocks: between eight starts in
 /// one place, 95 % of 1,120 intervals of factors were no further from 1.

@@ -4,6 +4,8 @@ pub mod burst;
 pub mod cycle;
 pub mod operations;
 
+use tare_data::facts::keys::CPU_OTHERS;
+
 use super::signs::View;
 use crate::statistics::sign_test::compute_median_interval;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -27,7 +29,12 @@ impl Estimate {
     }
 }
 
-/// Estimates the median of a time's blocks; None where they are too few for an interval.
+/// Share of the processors' time that other programs may use while prices are measured: a process that another one wakes waits for a
+/// processor where they use more.
+pub const MOST_OF_OTHERS: f64 = 0.2;
+
+/// Estimates the median of a time's blocks; None where they are too few for an interval. Other programs only add to it, also where each call
+/// waits for a process of a layer: its low end is the least block where they use the processors.
 pub fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
     let blocks: Vec<f64> =
         view.text(key).split(' ').take(MOST_BLOCKS).filter_map(|block| block.parse().ok()).collect();
@@ -37,5 +44,7 @@ pub fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
     }
     let interval = compute_median_interval(&sorted, LEVEL);
     let is_bounded = interval.low.is_finite() && interval.high.is_finite();
-    is_bounded.then(|| Estimate { low: interval.low, middle: compute_median(&sorted), high: interval.high })
+    let is_busy = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
+    let low = if is_busy { sorted[0] } else { interval.low };
+    is_bounded.then(|| Estimate { low, middle: compute_median(&sorted), high: interval.high })
 }
