@@ -295,12 +295,11 @@ impl<'a> Judge<'a> {
         let margin = Margin::from_planned(if usable { planned_margin } else { MARGIN });
         let mut cells: Vec<Option<Judged>> = vec![None; targets.len()];
         let is_second = |target: &usize| match plan.targets.role(*target) {
-            Role::Subject => true,
+            Role::Subject => self.second.is_none_or(|second| second == *target),
             Role::Planted => plan.is_measured(case, *target),
             Role::Baseline | Role::Control => false,
         };
-        let seconds =
-            (0..targets.len()).filter(is_second).filter(|at| self.second.is_none_or(|of| of == *at));
+        let seconds = (0..targets.len()).filter(is_second);
         let seconds: Vec<(usize, Option<usize>)> = seconds.map(|at| (at, self.find_first(at))).collect();
         // Controls first: where a first side differs from itself, nothing smaller than that is a finding.
         let firsts: BTreeSet<usize> =
