@@ -374,8 +374,9 @@ fn short_sessions_tell_the_direction_and_their_mirror_images_the_other() {
         foresee_untold(&self::article(article), &environments)
     };
     assert_eq!(foresee(false), []);
-    let of_wsl = Obstacle::Emulated("wsl1-like?net=host".into());
-    assert_eq!(foresee(true), vec![of_wsl; 10]);
+    let emulated = foresee(true);
+    let are_emulated = emulated.iter().all(|of| matches!(of, Obstacle::Emulated(_)));
+    assert!(emulated.len() == 10 && are_emulated, "{emulated:?}");
 }
 
 #[test]
