@@ -1,14 +1,15 @@
 //! A session to show: measured now, or read from a record.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use std::{env, fs};
 
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 use tare_data::session::specification::NATIVE;
 use tare_lab::asked::{Measured, Recorded, Request, Until};
 use tare_lab::error::LabError;
+use tare_lab::host::private_folder::make_private_folders;
 use tare_lab::session::{self, Caller};
 
 use crate::args::SessionOptions;
@@ -90,7 +91,10 @@ fn choose_folder(measured: &Measured, is_dry: bool) -> Option<PathBuf> {
     let mut folders = study.commands.values().filter_map(|command| command.folder.as_deref());
     let folder =
         paths::find_records_folder(&current).filter(|_| folders.any(|of| current.starts_with(of)))?;
-    (is_dry || fs::create_dir_all(&folder).is_ok()).then_some(folder)
+    // In a home that is measured as a whole it would be found all the same, and nobody would look for it there.
+    let is_apart =
+        study.commands.values().flat_map(|command| &command.folder).all(|of| !folder.starts_with(of));
+    (is_apart && (is_dry || make_private_folders(&folder).is_ok())).then_some(folder)
 }
 
 /// Runs a session to its end, after which Ctrl-C ends the program at once.

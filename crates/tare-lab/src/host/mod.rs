@@ -14,7 +14,7 @@ pub(crate) mod namespace_names;
 pub(crate) mod network_device;
 #[cfg(unix)]
 pub mod network_namespace;
-pub(crate) mod private_folder;
+pub mod private_folder;
 pub mod programs;
 pub(crate) mod running;
 pub(crate) mod waiting;

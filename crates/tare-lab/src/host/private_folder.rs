@@ -10,3 +10,8 @@ use crate::platform::make_private;
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     make_private(&mut DirBuilder::new()).create(path)
 }
+
+/// Makes a folder of tare's own in somebody's home, with those above it that are missing: private, all of them.
+pub fn make_private_folders(path: &Path) -> io::Result<()> {
+    make_private(&mut DirBuilder::new()).recursive(true).create(path)
+}

@@ -1,6 +1,6 @@
 //! The state folder: what tare remembers from one session to the next, believed only where nobody else can write.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tare_paths::door::{Creation, Door};
 use tare_paths::ours::check_ours;
 
 use crate::error::{ErrorKind, LabError};
-use crate::platform;
+use crate::host::private_folder::make_private_folders;
 
 /// A state folder that is one's own. Its files are opened in it, and never through a link.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl StateFolder {
     /// Opens the folder, and makes it where there is none: accessible only to its owner.
     pub(crate) fn open_or_make(path: &Path) -> Result<Self, LabError> {
         let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).with_cause(e);
-        platform::make_private(&mut DirBuilder::new()).recursive(true).create(path).map_err(failed)?;
+        make_private_folders(path).map_err(failed)?;
         Self::open(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
     }
 

@@ -2,6 +2,7 @@
 //! environments that need nothing installed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 
@@ -76,18 +77,30 @@ fn a_record_is_no_part_of_the_folder_that_its_command_works_in() {
         return;
     }
     let program = Program::new();
-    let planned = ok(program.run_tare(&["run", "--in", "native", "-r", "2", "--dry-run", "--", "ls"]));
+    let work = program.path("work");
+    fs::create_dir(&work).unwrap();
+    let run = |arguments: &[&str]| {
+        Said::from_output(program.tare_command(arguments).current_dir(&work).output().unwrap())
+    };
+    let planned = ok(run(&["run", "--in", "native", "-r", "2", "--dry-run", "--", "ls"]));
     let planned = planned.split_whitespace().collect::<String>();
     assert!(planned.contains("/state/tare/records/"), "{planned}");
-    assert!(!program.path("state/tare/records").exists(), "a dry run makes nothing");
-    let out = ok(program.run_tare(&["run", "--in", "native", "-r", "2", "--", "ls"]));
+    assert!(!program.path("state").exists(), "a dry run makes nothing");
+    let out = ok(run(&["run", "--in", "native", "-r", "2", "--", "ls"]));
     let record = out.lines().find_map(|line| line.strip_prefix("record")).unwrap_or_default().trim();
     assert!(std::path::Path::new(record).starts_with(program.path("state/tare/records")), "{out}");
-    let here = fs::read_dir(program.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(here.collect::<Vec<_>>(), ["state"]);
-    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
-    let shown = program.run_tare(&["report"]);
+    assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
+    for private in ["state", "state/tare", "state/tare/records"] {
+        let mode = fs::metadata(program.path(private)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700, "{private}: journals are believed only where nobody else writes");
+    }
+    let shown = run(&["report"]);
     assert!(shown.code == Some(0) && shown.err.contains(record), "{shown:?}");
+    fs::remove_dir(&work).unwrap();
+    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
+    // Where the command works in a folder that has the state folder, too, there is no place apart.
+    let all = program.run_tare(&["run", "--in", "native", "-r", "2", "--dry-run", "--", "ls"]);
+    assert!(!all.out.split_whitespace().collect::<String>().contains("/state/tare/records/"), "{all:?}");
 }
 
 #[test]
