@@ -24,6 +24,8 @@ const LONGEST_NAMED: usize = 255;
 const MOST_FILES: usize = 2;
 const MOST_FOLDERS: usize = 16;
 const MOST_LISTED: usize = 1_000;
+/// Folders whose entries are the kernel's, and are no files to be opened for a look.
+const KERNELS: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Entries of folders are about this long in the kernel's answer.
 const ENTRY_BYTES: f64 = 32.0;
 
@@ -248,8 +250,11 @@ impl Counter {
     pub fn list_unmet(&self) -> [Vec<String>; 2] {
         let list = |levels: usize, is_kind: fn(&FileType) -> bool, met: &HashSet<u64>, most: usize| {
             let folders = self.named.iter().filter_map(|path| Path::new(path).ancestors().nth(levels));
-            // Other file systems are mounted in the root.
-            let folders: BTreeSet<&Path> = folders.filter(|folder| folder.parent().is_some()).collect();
+            // Other file systems are mounted in the root, and homes of others one level below it.
+            let is_wanted = |folder: &&Path| {
+                folder.components().count() > levels && !KERNELS.iter().any(|of| folder.starts_with(of))
+            };
+            let folders: BTreeSet<&Path> = folders.filter(is_wanted).collect();
             let unmet = folders.into_iter().flat_map(|folder| {
                 let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_LISTED).flatten();
                 // Asking for more than its kind would be to meet it.

@@ -22,12 +22,13 @@ const LONGEST_RESULT: u64 = 256 << 10;
 const FILES_MS: u64 = 1_000;
 
 /// Runs a command with the streams of this process, then once more with none, counted by `this_program`. The counts pass through a
-/// file in `folder`. Also returns times of some of the files that it read.
+/// file in `folder`. Also returns times of some of the files that it read, where they are wanted.
 pub fn run_twice(
     this_program: &Path,
     program: &Path,
     words: &[OsString],
     folder: &Path,
+    wants_files: bool,
 ) -> io::Result<(RanTwice, Facts)> {
     let before = read_used();
     let started_ns = now_ns();
@@ -37,6 +38,9 @@ pub fn run_twice(
     let mut steps = Steps::until(u64::MAX);
     let counted = count_run(this_program, program, words, folder).and_then(|(mut run, traced)| {
         let mut time_half = |half| {
+            if !wants_files {
+                return;
+            }
             add_series(&mut steps, |steps| {
                 steps.run_step("own files", FILES_MS, Risk::NeedsChild, |noting| {
                     note_own_files(noting, &traced, half)

@@ -52,7 +52,7 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     let changes = choose_changes(&surroundings.facts, &found, &limits, &costs);
     let ran = match args.words.as_slice() {
         [] => None,
-        words => Some(run_command(words, args.yes, &mut surroundings.facts)?),
+        words => Some(run_command(words, args, &mut surroundings.facts)?),
     };
     let pair = earlier.as_ref().map(|earlier| pair_with(&surroundings.facts, &earlier.facts));
     let there = earlier.as_ref().and_then(Earlier::ran);
@@ -125,12 +125,16 @@ fn read_earlier(file: &Path) -> Result<Earlier, LabError> {
     })
 }
 
+/// Checks if this place is one of two that are compared.
+fn is_pair(args: &args::Here) -> bool {
+    args.save.is_some() || args.against.is_some()
+}
+
 fn want_answer(args: &args::Here) -> Wanted {
-    // A pair rests on times of two processes, each of which has states that last: it takes as many as fit.
-    let is_pair = args.save.is_some() || args.against.is_some();
     let extent = match args.only {
         Some(Part::Where) => Extent::Where,
-        None if args.thorough || is_pair => Extent::Thorough,
+        // A pair rests on times of two processes, each of which has states that last: it takes as many as fit.
+        None if args.thorough || is_pair(args) => Extent::Thorough,
         None => Extent::Usual,
     };
     Wanted {
@@ -143,9 +147,9 @@ fn want_answer(args: &args::Here) -> Wanted {
 }
 
 /// Runs a command twice, and adds times of files that it read. Its user is told before, and asked at a terminal.
-fn run_command(words: &[String], yes: bool, facts: &mut Facts) -> Result<RanTwice, CommandError> {
+fn run_command(words: &[String], args: &args::Here, facts: &mut Facts) -> Result<RanTwice, CommandError> {
     let [name, ..] = words else { return Err(LabError::usage_error("no command was given").into()) };
-    if std::io::stdin().is_terminal() && !yes {
+    if std::io::stdin().is_terminal() && !args.yes {
         return Err(LabError::usage_error("the command runs twice: whatever it does happens twice")
             .with_hint("tare here --yes -- COMMAND")
             .into());
@@ -164,7 +168,7 @@ fn run_command(words: &[String], yes: bool, facts: &mut Facts) -> Result<RanTwic
     let folder =
         folder.map_err(|e| LabError::new(ErrorKind::Storage, "cannot make a folder").with_cause(e))?;
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let ran = run_twice(&this_program, &program, &words, folder.path());
+    let ran = run_twice(&this_program, &program, &words, folder.path(), is_pair(args));
     let (ran, of_files) =
         ran.map_err(|e| LabError::usage_error(format!("cannot run {name}")).with_cause(e))?;
     facts.0.extend(of_files.0);

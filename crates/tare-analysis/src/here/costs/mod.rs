@@ -51,6 +51,8 @@ pub enum Reason {
     Stolen,
     /// Other programs use the processors.
     Busy,
+    /// Files of a command: caches have them at one time, and not at another.
+    OwnFiles,
 }
 
 impl Reason {
@@ -63,6 +65,7 @@ impl Reason {
             Reason::NotSlower => "no slower than the slowest known Linux without layers",
             Reason::Stolen => "the hypervisor gave the processors to others",
             Reason::Busy => "other programs use the processors",
+            Reason::OwnFiles => "caches have a command's files at one time, and not at another",
         }
     }
 }

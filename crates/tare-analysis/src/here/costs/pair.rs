@@ -16,6 +16,9 @@ use crate::here::times::{Estimate, MOST_OF_OTHERS, estimate};
 /// Widening of a factor at both ends, since a process's place in memory and its processor shift all of its blocks: between eight starts in
 /// one place, 95 % of 1,120 intervals of factors were no further from 1.
 const SHIFT: f64 = 1.15;
+/// Times of files of a command, which explain what it takes and are judged by nobody.
+const OWN_FILES: [Operation; 3] =
+    [Operation::Priced("map-own"), Operation::Priced("open-own"), Operation::Priced("open-new")];
 /// Times besides those of the table of prices.
 const OTHERS: [(Operation, &str); 10] = [
     (Operation::Priced("computing"), CYCLE_ADDITION),
@@ -51,6 +54,7 @@ pub fn pair_with(here: &Facts, other: &Facts) -> Pair {
         let cost = judge(operation, ns, Some(against), factor);
         Some(match () {
             () if is_stolen => cost.without_answer(Reason::Stolen),
+            () if OWN_FILES.contains(&operation) => cost.without_answer(Reason::OwnFiles),
             () if is_busy && processes != Processes::One => cost.without_answer(Reason::Busy),
             () => cost,
         })
@@ -125,6 +129,10 @@ mod tests {
         assert_eq!(told[1].2, Some(Reason::Busy), "another process waits for a processor");
         let stolen = answers(&facts("17000", &[]), &facts("180", &[("cpu.stolen", "0.5")]));
         assert_eq!(stolen[0].2, Some(Reason::Stolen));
+        let own = |ns: &str| facts("180", &[("price.open-new", [ns; 8].join(" ").as_str())]);
+        let told = answers(&own("90000"), &own("2000"));
+        let of_files = told.iter().find(|(name, ..)| *name == "open-new").unwrap();
+        assert_eq!(of_files.2, Some(Reason::OwnFiles), "the second of two runs finds them in caches");
     }
 
     #[test]
