@@ -25,10 +25,11 @@ pub fn exit_of_session(session: &Session, findings: &Findings) -> Exit {
         ))
 }
 
-/// Returns the exit code with that of its gate. An open gate has the answer that was asked for, whatever else is not decided.
-pub fn exit_with_gate(by_session: Exit, gate: Exit, findings: &Findings) -> Exit {
+/// Returns the exit code with that of its gate. One that is open because all its cells pass has the answer that was asked for, whatever
+/// else is not decided.
+pub fn exit_with_gate(by_session: Exit, (gate, all_pass): (Exit, bool), findings: &Findings) -> Exit {
     match (by_session, gate) {
-        (Exit::Undecided, Exit::Done) if !findings.lacks_good_runs() => Exit::Done,
+        (Exit::Undecided, Exit::Done) if all_pass && !findings.lacks_good_runs() => Exit::Done,
         _ => by_session.min(gate),
     }
 }
@@ -103,9 +104,11 @@ mod tests {
     #[test]
     fn what_outcomes_or_an_open_gate_answer_is_not_undecided() {
         let (session, mut findings) = undecided();
-        assert_eq!(exit_with_gate(Exit::Undecided, Exit::Done, &findings), Exit::Done);
-        assert_eq!(exit_with_gate(Exit::Undecided, Exit::Gate, &findings), Exit::Gate);
-        assert_eq!(exit_with_gate(Exit::Environment, Exit::Done, &findings), Exit::Environment);
+        let with_gate = |session, gate, all_pass| exit_with_gate(session, (gate, all_pass), &findings);
+        assert_eq!(with_gate(Exit::Undecided, Exit::Done, true), Exit::Done);
+        assert_eq!(with_gate(Exit::Undecided, Exit::Done, false), Exit::Undecided, "it is allowed, not told");
+        assert_eq!(with_gate(Exit::Undecided, Exit::Gate, false), Exit::Gate);
+        assert_eq!(with_gate(Exit::Environment, Exit::Done, true), Exit::Environment);
         let made = tare_specimen::make_outcomes(tare_specimen::Command::IsSlower, 1, 6, 1);
         findings.outcomes = tare_analysis::outcome::compare_outcomes(&made);
         assert_eq!(exit_of_session(&session, &findings), Exit::Done, "it does the same");

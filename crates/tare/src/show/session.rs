@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tare_analysis::findings::Findings;
-use tare_analysis::gate::{Outcome, TargetNames};
+use tare_analysis::gate::{Outcome, Ruling, TargetNames};
 use tare_analysis::published::place_beside;
 use tare_data::session::{Role, Session};
 use tare_lab::asked::conditions::matches_nothing;
@@ -181,7 +181,12 @@ pub fn show_session(
     let by_session = if is_fresh { exit_of_session(&shown.session, &shown.findings) } else { Exit::Done };
     Ok(outcome.map_or(by_session, |outcome| {
         let failing = tare_report::gate::list_failing_cells(&shown.findings, &outcome, ui::find_language());
-        exit_with_gate(by_session, outputs::report_conditions(&outcome, &failing), &shown.findings)
+        let all_pass = outcome.count_cells(Ruling::Undecided) == 0;
+        exit_with_gate(
+            by_session,
+            (outputs::report_conditions(&outcome, &failing), all_pass),
+            &shown.findings,
+        )
     }))
 }
 
