@@ -53,7 +53,10 @@ pub(super) fn translate_text(section: &Section, english: &str) -> Option<String>
     let (_, instead, values) = fitting.max_by_key(|(length, ..)| *length)?;
     Some(fill_template(instead, |name| {
         let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)?;
-        Some(translate_text(section, value).unwrap_or_else(|| value.to_owned()))
+        // A sentence in a sentence; a path is what it is.
+        let is_said = value.len() < english.len() && value.contains(' ') && !value.contains('/');
+        let said = if is_said { translate_text(section, value) } else { section.get(value).cloned() };
+        Some(said.unwrap_or_else(|| value.to_owned()))
     }))
 }
 
@@ -132,5 +135,15 @@ mod tests {
         assert_eq!(extract_values("plain", "plain"), None);
         assert_eq!(fill_template("{b}のうち{a}", |name| Some(name.to_uppercase())), "BのうちA");
         assert_eq!(fill_template("{a} {", |_| None), "{a} {");
+    }
+
+    #[test]
+    fn a_sentence_in_a_sentence_is_translated_and_a_path_is_not() {
+        let pairs = [("left: {why}", "L {why}"), ("{n} runs", "{n} R"), ("{any}", "<{any}>")];
+        let section: Section = pairs.map(|(one, other)| (one.to_owned(), other.to_owned())).into();
+        let translated = |english: &str| translate_text(&section, english).unwrap();
+        assert_eq!(translated("left: 3 runs"), "L 3 R");
+        assert_eq!(translated("left: /home/3 runs"), "L /home/3 runs");
+        assert_eq!(translated("a b"), "<a b>", "what is all of it ends");
     }
 }
