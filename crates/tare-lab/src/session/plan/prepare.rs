@@ -215,7 +215,7 @@ pub fn prepare_session(
     let left_s = budget_s.map(|budget_s| (budget_s - arena.now_ns() as f64 / 1e9).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
     if let (None, Some(left_s)) = (rounds, left_s) {
-        leave_out_slow(&mut cases, &targets, &mut started, left_s, arena, observer);
+        leave_out_slow((&mut cases, demands.is_empty()), &targets, &mut started, left_s, arena, observer);
     }
     let is_kept = |_| demands.is_empty();
     let left_s = left_s.map(|s| s - estimate_starts_s(&cases, (&targets, &*started), is_kept, s));
@@ -329,18 +329,20 @@ fn facts_of(target: &Side, started: &Started) -> Entry {
 /// Leaves out environments for whose first look the budget has no time, so that the others are decided. Containers come first, then
 /// what was named first. Notes if it is too short all the same.
 fn leave_out_slow(
-    cases: &mut [Calibrated],
+    (cases, has_outcomes): (&mut [Calibrated], bool),
     targets: &Sides,
     started: &mut [Result<Started, Failure>],
     left_s: f64,
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) {
-    let before_s =
-        |kept: &[usize]| estimate_starts_s(cases, (targets, &*started), |at| kept.contains(&at), left_s);
+    let before_s = |kept: &[usize]| {
+        let is_kept = |at| has_outcomes && kept.contains(&at);
+        estimate_starts_s(cases, (targets, &*started), is_kept, left_s)
+    };
     let left_out = find_left_out(cases, targets, |at| start_s(&started[at]), before_s, left_s);
     leave_out(left_out, (cases, targets, started), arena, observer);
-    note_short_budget(cases, targets, started, left_s, arena, observer);
+    note_short_budget((cases, has_outcomes), targets, started, left_s, arena, observer);
 }
 
 /// Leaves environments that do not fit, with their controls.
@@ -374,7 +376,7 @@ fn note_few_starts(targets: &[Side], starts: &[Start], left_s: f64, observer: &m
 
 /// Says that a budget is too short for the first look at commands, whose time nobody knew before.
 fn note_short_budget(
-    cases: &[Calibrated],
+    (cases, has_outcomes): (&[Calibrated], bool),
     targets: &Sides,
     started: &[Result<Started, Failure>],
     left_s: f64,
@@ -384,7 +386,7 @@ fn note_short_budget(
     let has_command = cases.iter().any(|case| case.selected.probe.name == USER_COMMAND);
     let starts_s = started.iter().map(start_s).sum();
     let needed_s = estimate_needed_s((cases, cases.len()), targets, starts_s, now_s(arena));
-    let needed_s = needed_s + estimate_starts_s(cases, (targets, started), |_| true, needed_s);
+    let needed_s = needed_s + estimate_starts_s(cases, (targets, started), |_| has_outcomes, needed_s);
     if has_command && needed_s > now_s(arena) + left_s {
         observer.observe_event(Event::Note(describe_short_budget(needed_s)));
     }

@@ -25,7 +25,7 @@ const BLOCKS: u32 = 2;
 const STRETCHES_A_BLOCK: u32 = STRETCHES / BLOCKS;
 /// An environment that is entered within this time is entered for each stretch; another for those of a block together.
 const QUICK_START_S: f64 = 0.1;
-/// Share of a session that the starts of an environment may take for this: a limit of processor time lengthens them as well.
+/// Share of a session that the starts of all environments may take for this: a limit of processor time lengthens them as well.
 const STARTS_SHARE: f64 = 0.2;
 /// Time from one block to the next where no budget tells, in seconds.
 const INTERVAL_S: f64 = 20.0;
@@ -123,9 +123,10 @@ impl Lasting {
     fn list_sides(&self, course: &Course) -> Vec<usize> {
         let plan = &course.session.plan;
         let starts = 2 * self.blocks.len();
+        let subjects = plan.targets.of_role(Role::Subject).count();
         let has_time = |target: &usize| {
             let starts_s = starts as f64 * course.targets[*target].start.s;
-            plan.budget_s.is_none_or(|budget_s| starts_s <= budget_s * STARTS_SHARE)
+            plan.budget_s.is_none_or(|budget_s| starts_s * subjects as f64 <= budget_s * STARTS_SHARE)
         };
         let is_compared =
             |target: &usize| matches!(plan.targets.role(*target), Role::Baseline | Role::Subject);
