@@ -101,8 +101,14 @@ fn what_a_user_has_stays_whatever_its_name_begins_with() {
 #[test]
 fn a_folder_of_a_killed_run_goes_and_is_named() {
     let folders = Folders::make();
-    let left = folders.plant(&format!("work/{LEFT}"));
-    let output = folders.run(&["here", "--json"]);
+    let tidy = || {
+        let left = folders.plant(&format!("work/{LEFT}"));
+        (left, folders.run(&["here", "--json"]))
+    };
+    // A disk that others keep busy may have no time for it.
+    let has_tidied = |output: &Output| !document(output)["lost"].to_string().contains("tidying");
+    let (left, output) =
+        (0..5).map(|_| tidy()).find(|(_, output)| has_tidied(output)).expect("a quiet moment");
     assert!(!left.exists() && document(&output).is_object(), "{output:?}");
     let told = format!("note: {}: removed, since", left.display());
     assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{output:?}");
