@@ -24,7 +24,7 @@ const LONGEST_NAMED: usize = 255;
 const MOST_FILES: usize = 2;
 const MOST_FOLDERS: usize = 16;
 const MOST_LISTED: usize = 1_000;
-/// Folders whose entries are the kernel's, and are no files to be opened for a look.
+/// Folders whose entries are the kernel's, and not files to be opened for a look.
 const KERNELS: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Entries of folders are about this long in the kernel's answer.
 const ENTRY_BYTES: f64 = 32.0;

@@ -98,7 +98,7 @@ fn a_record_is_no_part_of_the_folder_that_its_command_works_in() {
     assert!(shown.code == Some(0) && shown.err.contains(record), "{shown:?}");
     fs::remove_dir(&work).unwrap();
     assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
-    // Where the command works in a folder that has the state folder, too, there is no place apart.
+    // A folder that has the state folder in it leaves no place apart.
     let all = program.run_tare(&["run", "--in", "native", "-r", "2", "--dry-run", "--", "ls"]);
     assert!(!all.out.split_whitespace().collect::<String>().contains("/state/tare/records/"), "{all:?}");
 }
