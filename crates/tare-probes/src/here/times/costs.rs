@@ -188,9 +188,8 @@ fn note_syncs(noting: &mut Noting<'_>, folder: &Door) {
 
 /// Notes times of files that a command has read, each with its size, as most programs ask for it: to open them, and to map and touch their
 /// first page. Where others beside them can be met for the first time, it is these, with their share of folders that are met then. A share
-/// serves them, or another kernel's server of files, whose prices no folder in memory shows.
-///
-/// Of the new ones it is every other from `half` on, which is 0 or 1.
+/// serves them, or another kernel's server of files, whose prices no folder in memory shows. Every other of the new ones is taken, from
+/// `half` on, which is 0 or 1.
 pub fn note_own_files(noting: &mut Noting<'_>, ran: &Traced, half: usize) {
     let name = |path: &String| CString::new(path.as_str()).ok();
     let [new, folders] = ran.unmet.each_ref().map(|all| all.iter().skip(half).step_by(2));
