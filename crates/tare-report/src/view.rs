@@ -171,7 +171,7 @@ fn rounds(findings: &Findings, language: Language) -> String {
         return untimed.unwrap_or_else(|| language.word("nothing compared")).into();
     }
     let counts = || {
-        let rows = || findings.rows.iter().filter(|row| !row.is_of_session());
+        let rows = || findings.rows.iter().filter(|row| row.headline && !row.is_of_session());
         let cells = rows().flat_map(|row| row.cells.iter().filter_map(Cell::level));
         let levels = rows().filter_map(|row| row.baseline.as_ref()).chain(cells);
         levels.map(|level| level.rounds).filter(|rounds| *rounds > 0)
