@@ -52,7 +52,7 @@ function about(report: Report): HTMLElement {
 
 /** Formats `18 rounds`, or `7 to 18 rounds` if cases or environments differ; empty if there are none. */
 function measuredRounds(report: Report): string {
-  const counts = report.rows.flatMap((row) => [row.baseline, ...row.cells.map(levelOf)]).map((level) => level?.rounds ?? 0).filter((count) => count > 0);
+  const counts = report.rows.filter((row) => row.headline).flatMap((row) => [row.baseline, ...row.cells.map(levelOf)]).map((level) => level?.rounds ?? 0).filter((count) => count > 0);
   const [least, most] = [Math.min(...counts), Math.max(0, ...counts)];
   if (most === 0) return "";
   return least < most ? say("{least} to {most} runs", { least, most }) : rounds(most);
