@@ -136,3 +136,9 @@ impl Writer {
         result.map_err(|source| RecordError::Io { action, path: self.path.clone(), source })
     }
 }
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        platform::unlock(&self.file);
+    }
+}

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tare_paths::ours::check_opened;
-use tare_record::locks::{lock, try_lock, try_lock_shared};
+use tare_record::locks::{lock, try_lock, try_lock_shared, unlock};
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes;
@@ -135,6 +135,12 @@ impl Journal {
             if is_synced { self.file.sync_data() } else { Ok(()) }
         });
         written.map_err(|e| storage(&self.path, "cannot write to the journal", e))
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        unlock(&self.file);
     }
 }
 
@@ -450,6 +456,8 @@ mod tests {
         let first = journal.record_owned(folder("/scratch/tare-a1/1")).unwrap();
         journal.record_owned(Owned::Process { pid: 7, started_ticks: 42 }).unwrap();
         journal.record_released(vec![first]).unwrap();
+        // A child that another thread forks has the same open file until its `exec`.
+        let _forked = journal.file.try_clone().unwrap();
         drop(journal);
         let found = dead(state.path());
         assert_eq!(found.len(), 1);

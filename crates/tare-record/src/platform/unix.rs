@@ -48,3 +48,8 @@ pub fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
 pub fn lock(file: &File) -> io::Result<()> {
     file.lock()
 }
+
+/// Ends a lock at once: a child that another thread has just forked has the same open file, and would keep it until its `exec`.
+pub fn unlock(file: &File) {
+    let _ = file.unlock();
+}

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION};
 use windows_sys::Win32::Storage::FileSystem::{
-    LOCK_FILE_FLAGS, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
+    LOCK_FILE_FLAGS, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, UnlockFile,
 };
 use windows_sys::Win32::System::IO::OVERLAPPED;
 
@@ -59,6 +59,12 @@ pub fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
 /// Waits until it is this process' alone.
 pub fn lock(file: &File) -> io::Result<()> {
     locked(file, LOCKFILE_EXCLUSIVE_LOCK)
+}
+
+/// Ends a lock at once.
+pub fn unlock(file: &File) {
+    // SAFETY: the handle is open.
+    unsafe { UnlockFile(file.as_raw_handle(), 0, LOCKED_AT, 1, 0) };
 }
 
 fn locked(file: &File, how: LOCK_FILE_FLAGS) -> io::Result<()> {
