@@ -101,12 +101,7 @@ fn move_work(view: View<'_>, costs: &[Cost]) -> Option<Change> {
 /// Finds the layer that answers calls, where they are slower than on any Linux, or the clock that needs one.
 fn call_less(found: &Where, costs: &[Cost]) -> Option<Change> {
     let is_call = |cost: &Cost| cost.operation.is_call() && cost.answer.kind().is_slower();
-    let answers = |layer: &&super::layers::Layer| {
-        matches!(layer.class, Class::Tracer | Class::Kernel)
-            || layer.class == Class::Filter && found.filters.is_supervised
-    };
-    let layer = found.layers.iter().find(answers);
-    match layer.filter(|_| costs.iter().any(is_call)) {
+    match found.find_server().filter(|_| costs.iter().any(is_call)) {
         Some(layer) => Some(Change::FewerCalls { layer: layer.name }),
         None => (has_fast_clock(costs) == Some(false)).then_some(Change::FewerClockReads),
     }

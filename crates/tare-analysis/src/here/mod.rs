@@ -23,7 +23,7 @@ use tare_data::facts::keys::{PROGRAM_MACHINE, ROOT_IS_MOUNT, VARIABLES_SET};
 
 use tare_data::facts::Facts;
 
-use self::layers::Layer;
+use self::layers::{Class, Confidence, Layer};
 use self::namespaces::{Namespace, User};
 use self::signs::{Seen, View};
 
@@ -38,6 +38,23 @@ pub struct Where {
     pub user: Option<User>,
     /// Kind of job or workspace that variables name, which layers are told without.
     pub job: Option<&'static str>,
+}
+
+impl Where {
+    /// Finds the innermost layer that answers calls in a process of its own.
+    fn find_server(&self) -> Option<&Layer> {
+        let serves = |class| match class {
+            Class::Tracer | Class::Kernel => true,
+            Class::Filter => self.filters.is_supervised,
+            _ => false,
+        };
+        self.layers.iter().find(|layer| serves(layer.class))
+    }
+
+    /// Tells whether there likely is one.
+    fn is_served(&self) -> bool {
+        self.find_server().is_some_and(|layer| layer.confidence != Confidence::Possible)
+    }
 }
 
 /// Recognises the layers around the process that found these facts.

@@ -17,7 +17,7 @@ use super::times::burst::{compute_slowdowns, find_throttling};
 use super::times::cycle::read_cycle_ns;
 pub use super::times::operations::Operation;
 use super::times::operations::{PRICED, Priced, Processes};
-use super::times::{MOST_OF_OTHERS, estimate};
+use super::times::{estimate, is_busy};
 use crate::findings::{Answer, Interval, Kind, Position, Verdict};
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
@@ -101,16 +101,15 @@ pub fn compute_costs(facts: &Facts, found: &Where) -> Vec<Cost> {
         |layer: &super::layers::Layer| layer.class == Class::Translator || layer.name == "qemu-tcg";
     // The chain of an emulated processor is as slow as all else there, and would hide it.
     let cycle_ns = read_cycle_ns(view).filter(|_| !found.layers.iter().any(is_emulated));
-    let mut costs = compute_prices(view, cycle_ns);
+    let mut costs = compute_prices(view, cycle_ns, is_busy(view, found.is_served()));
     costs.extend(compute_contrasts(view, cycle_ns));
     costs.sort_by_key(|cost| cost.operation);
     costs
 }
 
 /// Computes how many times as long operations take as on the slowest Linux that we know.
-fn compute_prices(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
+fn compute_prices(view: View<'_>, cycle_ns: Option<f64>, is_busy: bool) -> Vec<Cost> {
     let is_stolen = view.number(CPU_STOLEN).is_some_and(|share| share > MOST_STOLEN);
-    let is_busy = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
     let compute = |priced: &Priced| {
         let ns = estimate(view, priced.key)?;
         let cycles = cycle_ns.map(|cycle_ns| ns.times(1.0 / cycle_ns));

@@ -2,16 +2,17 @@
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
-    COST_CLOCK, COST_SYNC_WORK, CPU_OTHERS, CPU_STOLEN, CPUID_BRAND, CPUINFO_MODEL, CYCLE_ADDITION,
-    PRICE_MAP_OWN, PRICE_OPEN_NEW, PRICE_OPEN_OWN, TAKEN_AT,
+    COST_CLOCK, COST_SYNC_WORK, CPU_STOLEN, CPUID_BRAND, CPUINFO_MODEL, CYCLE_ADDITION, PRICE_MAP_OWN,
+    PRICE_OPEN_NEW, PRICE_OPEN_OWN, TAKEN_AT,
 };
 
 use super::{Cost, MOST_STOLEN, Operation, Reason, divide, judge};
 use crate::findings::Interval;
+use crate::here::recognise_layers;
 use crate::here::signs::View;
 use crate::here::times::burst::compute_slowdowns;
 use crate::here::times::operations::{PRICED, Processes};
-use crate::here::times::{Estimate, MOST_OF_OTHERS, estimate};
+use crate::here::times::{Estimate, estimate, is_busy};
 
 /// Widening of a factor at both ends, since a process's place in memory and its processor shift all of its blocks: between eight starts in
 /// one place, 95 % of 1,120 intervals of factors were no further from 1.
@@ -45,9 +46,8 @@ pub struct Pair {
 /// Compares times of here with those of another place.
 pub fn pair_with(here: &Facts, other: &Facts) -> Pair {
     let views = [View(here), View(other)];
-    let is_above =
-        |key: &str, most: f64| views.iter().any(|view| view.number(key).is_some_and(|share| share > most));
-    let (is_stolen, is_busy) = (is_above(CPU_STOLEN, MOST_STOLEN), is_above(CPU_OTHERS, MOST_OF_OTHERS));
+    let is_stolen = views.iter().any(|view| view.number(CPU_STOLEN).is_some_and(|share| share > MOST_STOLEN));
+    let is_busy = views.iter().any(|view| is_busy(*view, recognise_layers(view.0).is_served()));
     let compare = |operation, processes, both: [Option<Estimate>; 2]| {
         let [Some(ns), Some(against)] = both else { return None };
         let factor = divide(ns, against).map(|factor| widen(factor, SHIFT));
@@ -127,6 +127,13 @@ mod tests {
         let told = answers(&facts("17000", &[]), &busy);
         assert_eq!(told[0].2, None);
         assert_eq!(told[1].2, Some(Reason::Busy), "another process waits for a processor");
+        let traced = |share: &str| {
+            let used = [share; 20].join(" ");
+            facts("17000", &[("tracer", "41"), ("cpu.others", "0.5"), ("burst.used", &used)])
+        };
+        let fork = |here: &Facts| answers(here, &facts("180", &[]))[1].2;
+        assert_eq!(fork(&traced("1.0")), None, "others are the tracer, which rests while nothing is called");
+        assert_eq!(fork(&traced("0.6")), Some(Reason::Busy));
         let stolen = answers(&facts("17000", &[]), &facts("180", &[("cpu.stolen", "0.5")]));
         assert_eq!(stolen[0].2, Some(Reason::Stolen));
         let own = |ns: &str| facts("180", &[("price.open-new", [ns; 8].join(" ").as_str())]);

@@ -31,7 +31,17 @@ impl Estimate {
 
 /// Share of the processors' time that other programs may use while prices are measured: a process that another one wakes waits for a
 /// processor where they use more.
-pub const MOST_OF_OTHERS: f64 = 0.2;
+const MOST_OF_OTHERS: f64 = 0.2;
+/// Slowdown of work on all processors up to which nobody else wanted them.
+const ALONE: f64 = 1.05;
+
+/// Tells whether other programs use the processors. A layer that works for this process in another one (`is_served`) uses them as long as it
+/// is called, and not while the process computes on all of them; other programs do.
+pub fn is_busy(view: View<'_>, is_served: bool) -> bool {
+    let is_above = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
+    let is_alone = || burst::compute_slowdowns(view).is_some_and(|slowdowns| slowdowns.middle <= ALONE);
+    is_above && !(is_served && is_alone())
+}
 
 /// Estimates the median of a time's blocks; None where they are too few for an interval. Other programs only add to it, also where each call
 /// waits for a process of a layer: its low end is the least block where they use the processors.
@@ -44,7 +54,6 @@ pub fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
     }
     let interval = compute_median_interval(&sorted, LEVEL);
     let is_bounded = interval.low.is_finite() && interval.high.is_finite();
-    let is_busy = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
-    let low = if is_busy { sorted[0] } else { interval.low };
+    let low = if is_busy(view, false) { sorted[0] } else { interval.low };
     is_bounded.then(|| Estimate { low, middle: compute_median(&sorted), high: interval.high })
 }
