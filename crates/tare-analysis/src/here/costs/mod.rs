@@ -5,8 +5,7 @@ pub mod pair;
 
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
-    COST_CLOCK, COST_CLOCK_CALL, COST_KNOWN_CODE, COST_NEW_CODE, COST_SYNC_WORK, COST_WRITE_WORK, CPU_OTHERS,
-    CPU_STOLEN,
+    COST_CLOCK, COST_CLOCK_CALL, COST_KNOWN_CODE, COST_NEW_CODE, COST_SYNC_WORK, COST_WRITE_WORK, CPU_STOLEN,
 };
 
 use super::Where;
