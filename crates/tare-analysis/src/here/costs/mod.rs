@@ -12,11 +12,11 @@ use super::Where;
 use super::layers::Class;
 use super::signs::View;
 pub use super::times::Estimate;
-use super::times::burst::{compute_slowdowns, find_throttling};
+use super::times::burst::{compute_slowdowns, find_throttling, is_busy};
 use super::times::cycle::read_cycle_ns;
+use super::times::estimate;
 pub use super::times::operations::Operation;
 use super::times::operations::{PRICED, Priced, Processes};
-use super::times::{estimate, is_busy};
 use crate::findings::{Answer, Interval, Kind, Position, Verdict};
 use crate::verdicts::verdict::{Margin, decide_verdict};
 

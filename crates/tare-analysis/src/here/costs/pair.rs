@@ -10,9 +10,9 @@ use super::{Cost, MOST_STOLEN, Operation, Reason, divide, judge};
 use crate::findings::Interval;
 use crate::here::recognise_layers;
 use crate::here::signs::View;
-use crate::here::times::burst::compute_slowdowns;
+use crate::here::times::burst::{compute_slowdowns, is_busy};
 use crate::here::times::operations::{PRICED, Processes};
-use crate::here::times::{Estimate, estimate, is_busy};
+use crate::here::times::{Estimate, estimate};
 
 /// Widening of a factor at both ends, since a process's place in memory and its processor shift all of its blocks: between eight starts in
 /// one place, 95 % of 1,120 intervals of factors were no further from 1.

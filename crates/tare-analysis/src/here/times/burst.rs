@@ -1,6 +1,6 @@
 //! Burst against steady: a control group's quota stops a process at equal distances, also where the group does not show.
 
-use super::Estimate;
+use super::{Estimate, others_run};
 use crate::here::signs::View;
 use tare_data::facts::keys::{BURST_GAPS, BURST_RAN, BURST_THREADS, BURST_USED};
 
@@ -12,6 +12,8 @@ const AGREE: f64 = 1.06;
 const LONGEST_PERIOD_US: f64 = 1_200_000.0;
 /// Share of a period below which a gap is somebody else's.
 const SMALLEST_SHARE: f64 = 0.03;
+/// Slowdown of work on all processors up to which nobody else wanted them.
+const ALONE: f64 = 1.05;
 /// Slices over which the used time is averaged: a hundred milliseconds.
 const WINDOW: usize = 10;
 
@@ -68,6 +70,13 @@ pub fn compute_slowdowns(view: View<'_>) -> Option<Estimate> {
     slowdowns.sort_unstable_by(f64::total_cmp);
     let (low, high) = (*slowdowns.first()?, *slowdowns.last()?);
     Some(Estimate { low, middle: slowdowns[slowdowns.len() / 2], high })
+}
+
+/// Tells whether other programs use the processors. A layer that works for this process in another one (`is_served`) uses them as long as it
+/// is called, and not while the process computes on all of them; other programs do.
+pub fn is_busy(view: View<'_>, is_served: bool) -> bool {
+    let is_alone = || compute_slowdowns(view).is_some_and(|slowdowns| slowdowns.middle <= ALONE);
+    others_run(view) && !(is_served && is_alone())
 }
 
 /// Time in which no thread ran, in µs, with the processor time of all threads since the gap before it.

@@ -32,15 +32,10 @@ impl Estimate {
 /// Share of the processors' time that other programs may use while prices are measured: a process that another one wakes waits for a
 /// processor where they use more.
 const MOST_OF_OTHERS: f64 = 0.2;
-/// Slowdown of work on all processors up to which nobody else wanted them.
-const ALONE: f64 = 1.05;
 
-/// Tells whether other programs use the processors. A layer that works for this process in another one (`is_served`) uses them as long as it
-/// is called, and not while the process computes on all of them; other programs do.
-pub fn is_busy(view: View<'_>, is_served: bool) -> bool {
-    let is_above = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
-    let is_alone = || burst::compute_slowdowns(view).is_some_and(|slowdowns| slowdowns.middle <= ALONE);
-    is_above && !(is_served && is_alone())
+/// Tells whether other programs used the processors while prices were measured.
+pub fn others_run(view: View<'_>) -> bool {
+    view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS)
 }
 
 /// Estimates the median of a time's blocks; None where they are too few for an interval. Other programs only add to it, also where each call
@@ -54,6 +49,6 @@ pub fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
     }
     let interval = compute_median_interval(&sorted, LEVEL);
     let is_bounded = interval.low.is_finite() && interval.high.is_finite();
-    let low = if is_busy(view, false) { sorted[0] } else { interval.low };
+    let low = if others_run(view) { sorted[0] } else { interval.low };
     is_bounded.then(|| Estimate { low, middle: compute_median(&sorted), high: interval.high })
 }
