@@ -34,7 +34,7 @@ const TRIES: u32 = 16;
 /// Limit on the bytes read to find the owner of a journal: a path and two numbers.
 const LONGEST_FIRST_LINE: u64 = 16 * 1024;
 /// Time in which the lock of a dead session comes free: its last children die of the same signal.
-const LOCK_PASSES: Duration = Duration::from_secs(2);
+const LOCK_PASSES: Duration = Duration::from_secs(10);
 /// Pause between two tries at it.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
@@ -162,7 +162,7 @@ fn join(folder: &StateFolder, state: &Path, own: &Path, running: &Running) -> u6
 #[derive(Debug)]
 pub struct Abandoned {
     /// Held for its lock.
-    _file: File,
+    file: File,
     pub path: PathBuf,
     pub id: String,
     /// None when the session died before it wrote where it would work: then it made nothing.
@@ -171,6 +171,12 @@ pub struct Abandoned {
     pub things: Vec<Owned>,
     /// Whole lines that this version cannot read: perhaps a later version's.
     pub unread: usize,
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        unlock(&self.file);
+    }
 }
 
 /// A journal without a living session.
@@ -273,7 +279,7 @@ fn take_over(
     if !first_line(&mut file)?.is_some_and(|line| line.is_of_this_boot(running)) {
         things.retain(|thing| !matches!(thing, Owned::Process { .. }));
     }
-    Ok(Some(Found::Dead(Abandoned { _file: file, path, id, scratch, things, unread })))
+    Ok(Some(Found::Dead(Abandoned { file, path, id, scratch, things, unread })))
 }
 
 /// Which process began a journal, and where it runs.
@@ -411,7 +417,11 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let here = Running::from_this_host();
         journal_of(state.path(), Some(here.clone()));
-        assert_eq!(dead(state.path())[0].things.len(), 2);
+        let found = dead(state.path());
+        assert_eq!(found[0].things.len(), 2);
+        // A child that another thread forks has the same open file until its `exec`.
+        let _forked = found[0].file.try_clone().unwrap();
+        drop(found);
         for other in [None, Some(Running { boot: "another".into(), ..here })] {
             journal_of(state.path(), other);
             assert_eq!(dead(state.path())[0].things, [folder("/scratch/tare-a1")]);
