@@ -17,8 +17,8 @@ use crate::platform::{self, Gathered, processes};
 const LONGEST_OUTPUT: usize = 64 * 1024;
 /// Home of a program that is asked for its version: nobody can make a folder there.
 const NO_HOME: &str = "/proc/none";
-/// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold.
-pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(5);
+/// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold, and seconds on a disk that others keep busy.
+pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(20);
 /// The beginning of a program: linkers lay its headers and notes there.
 const BEGINNING: u64 = 64 << 10;
 /// Longest program for Windows that is looked at.

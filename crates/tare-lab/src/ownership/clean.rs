@@ -21,8 +21,9 @@ pub use crate::ownership::of_linux::remove_unnamed;
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::undoing::Undoing;
 
-/// Time in which what only mentions a session may end by itself, and the pause between two looks at it.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time in which what only mentions a session may end by itself, as a helper of an engine does that writes to a busy disk, and the pause
+/// between two looks at it.
+const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 /// Tries at emptying a folder in which a dying process may still have made a file.
 const FOLDER_TRIES: u32 = 3;

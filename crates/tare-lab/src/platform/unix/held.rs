@@ -89,7 +89,10 @@ impl Texts {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Stdio;
+
     use super::*;
+    use crate::platform::processes::spawn_program;
 
     #[test]
     fn the_open_file_starts_with_its_words_and_variables_whatever_its_path_leads_to() {
@@ -105,10 +108,13 @@ mod tests {
         command.args(["-c", &format!("echo $0 $1 $A {again}"), "zero", "one"]);
         command.env_clear().env("A", "b").env("PATH", "/usr/bin:/bin");
         held.start_open_file(&mut command).unwrap();
-        let said = command.output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&said.stdout), format!("zero one b {AGAIN}\n"));
+        let said = |command: &mut Command| {
+            let child = spawn_program(command.stdout(Stdio::piped())).unwrap();
+            String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+        };
+        assert_eq!(said(&mut command), format!("zero one b {AGAIN}\n"));
         let mut other = Command::new("/bin/sh");
         held.start_open_file(other.args(["-c", "echo by its path"])).unwrap();
-        assert_eq!(other.output().unwrap().stdout, b"by its path\n");
+        assert_eq!(said(&mut other), "by its path\n");
     }
 }

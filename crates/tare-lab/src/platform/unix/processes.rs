@@ -378,8 +378,9 @@ impl Kept {
     pub(crate) fn end_remaining(&self) {}
 }
 
-/// Longest wait for a program that was just written: what another thread forked meanwhile holds it open until its own exec.
-const BUSY: Duration = Duration::from_millis(200);
+/// Longest wait for a program that was just written: what another thread forked meanwhile holds it open until its own exec, which a busy
+/// machine puts off.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// Starts a command that ends with this process.
 pub(crate) fn start_command(command: &mut Command) -> io::Result<(Child, Kept)> {
@@ -392,7 +393,7 @@ pub(crate) fn spawn_program(command: &mut Command) -> io::Result<Child> {
     loop {
         match command.spawn() {
             Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < end => {
-                thread::sleep(BUSY / 20);
+                thread::sleep(LOOK_AGAIN);
             }
             started => return started,
         }
