@@ -313,7 +313,9 @@ mod tests {
         let reason = |script: &str| look(script).err().map(|unseen| unseen.reason).unwrap();
         let closed = reason(&format!("({inside}) </dev/null; sleep 0.1"));
         assert!(closed.starts_with("it may not pass its input on (docker run"), "{closed}");
-        let away = reason(&format!("(sleep 0.3; {inside}) &"));
+        // The command begins after its launcher was waited for: until then there is a process of its number.
+        let away =
+            reason(&format!("(while kill -0 $$; do sleep 0.01; done; sleep 0.1; {inside}) 2>/dev/null &"));
         assert!(away.starts_with("it starts its command in the background"), "{away}");
     }
 

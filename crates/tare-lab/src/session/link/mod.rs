@@ -291,7 +291,7 @@ mod tests {
     use std::os::fd::OwnedFd;
 
     use super::*;
-    use rustix::pipe::pipe;
+    use rustix::pipe::{PipeFlags, pipe_with};
     use tare_data::frame::MARKER;
 
     static QUIET: AtomicBool = AtomicBool::new(false);
@@ -300,10 +300,16 @@ mod tests {
         Instant::now() + Duration::from_millis(50)
     }
 
-    /// Creates a link whose far end the test holds: (link, the agent's input, the agent's output).
+    /// A deadline of what comes at once, which only a defect meets.
+    fn late() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    /// Creates a link whose far end the test holds: (link, the agent's input, the agent's output). No program that another test starts
+    /// keeps an end of it open.
     fn link(interrupted: &AtomicBool) -> (Link<'_>, OwnedFd, OwnedFd) {
-        let (agent_reads, host_writes) = pipe().unwrap();
-        let (host_reads, agent_writes) = pipe().unwrap();
+        let (agent_reads, host_writes) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+        let (host_reads, agent_writes) = pipe_with(PipeFlags::CLOEXEC).unwrap();
         (Link::new(host_writes, host_reads, None, interrupted), agent_reads, agent_writes)
     }
 
@@ -311,10 +317,10 @@ mod tests {
     fn frames_come_out_and_the_rest_is_notes() {
         let (mut link, _reads, writes) = link(&QUIET);
         rustix::io::write(&writes, format!("booting\n{}", encode_frame(&Frame::Bye)).as_bytes()).unwrap();
-        assert_eq!(link.receive(soon()).unwrap().frame, Frame::Bye);
+        assert_eq!(link.receive(late()).unwrap().frame, Frame::Bye);
         assert_eq!(link.take_notes(), ["booting"]);
         drop(writes);
-        assert_eq!(link.receive(soon()), Err(LinkError::Ended));
+        assert_eq!(link.receive(late()), Err(LinkError::Ended));
     }
 
     #[test]
@@ -354,7 +360,7 @@ mod tests {
                 let mut file = std::fs::File::from(writes);
                 (0..64).all(|_| std::io::Write::write_all(&mut file, frame.as_bytes()).is_ok())
             });
-            let end = Instant::now() + Duration::from_secs(60);
+            let end = late();
             let cut = std::iter::repeat_with(|| link.wait(end, true)).find_map(Result::err);
             assert_eq!(cut, Some(LinkError::Unruly(format!("more than {MOST_WAITING_BYTES} bytes at once"))));
             drop(link);
@@ -384,6 +390,6 @@ mod tests {
     fn an_interruption_ends_the_wait() {
         let interrupted = AtomicBool::new(true);
         let (mut link, _reads, _writes) = link(&interrupted);
-        assert_eq!(link.receive(soon()), Err(LinkError::Interrupted));
+        assert_eq!(link.receive(late()), Err(LinkError::Interrupted));
     }
 }
