@@ -134,6 +134,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::probes::tests::take_turn;
 
     fn listen(pieces: &[&[u8]]) -> Listening {
         let mut listening = Listening::for_token("77".into());
@@ -171,6 +172,7 @@ mod tests {
 
     #[test]
     fn the_program_is_tiny_and_says_that_a_command_ran() {
+        let _turn = take_turn();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         write_program(&path).unwrap();

@@ -132,13 +132,13 @@ mod tests {
 
     #[test]
     fn pieces_become_files_and_files_are_copied() {
-        let place = std::env::temp_dir().join(format!("tare-carried-test-{}", std::process::id()));
-        std::fs::create_dir(&place).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path();
         let mut carried = Carried::default();
         assert_eq!(carried.folder(), None);
-        carried.write_piece(&piece(&place, "src/a.sh", 0, b"one and ")).unwrap();
-        carried.write_piece(&piece(&place, "src/a.sh", 8, b"two")).unwrap();
-        carried.write_piece(&piece(&place, "b", 0, b"")).unwrap();
+        carried.write_piece(&piece(place, "src/a.sh", 0, b"one and ")).unwrap();
+        carried.write_piece(&piece(place, "src/a.sh", 8, b"two")).unwrap();
+        carried.write_piece(&piece(place, "b", 0, b"")).unwrap();
         let into = place.join("run");
         std::fs::create_dir(&into).unwrap();
         let door = Door::open(&into).unwrap();
@@ -153,7 +153,6 @@ mod tests {
         let planted = Door::open(&planted).unwrap();
         assert!(copy_command_files(carried.folder(), "build", &planted).is_err());
         assert_eq!(std::fs::read_dir(outside).unwrap().count(), 0);
-        std::fs::remove_dir_all(&place).unwrap();
     }
 
     #[test]

@@ -163,26 +163,20 @@ fn is_of_trial(entry: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn somewhere() -> PathBuf {
-        let path = std::env::temp_dir().join(format!("tare-folder-test-{}", std::process::id()));
-        let _ = std::fs::create_dir(&path);
-        path
-    }
-
     #[test]
     fn a_folder_is_fresh_and_goes_away() {
-        let place = somewhere();
-        let left = place.join(format!("{NAME}-1f-6")).join("deep");
+        let place = tempfile::tempdir().unwrap();
+        let left = place.path().join(format!("{NAME}-1f-6")).join("deep");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("file"), "left by a trial that was killed").unwrap();
-        let folder = Folder::make_fresh(&place).unwrap();
+        let folder = Folder::make_fresh(place.path()).unwrap();
         assert!(!left.exists());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         std::fs::write(folder.path().join("file"), "of this trial").unwrap();
         let path = folder.path().to_owned();
         drop(folder);
         assert!(!path.exists());
-        std::fs::remove_dir(&place).unwrap();
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -49,6 +49,7 @@ mod tests {
 
     use super::*;
     use crate::harness::child::Child;
+    use crate::probes::tests::take_turn;
 
     fn name(moment: u64) -> String {
         format!("{}-{FILES}", name_run(7, moment))
@@ -93,6 +94,7 @@ mod tests {
 
     #[test]
     fn a_folder_stays_while_its_run_lives_and_goes_when_that_was_killed() {
+        let _turn = take_turn();
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join(name(1));
         let (own, of) = (place.path().to_owned(), path.clone());

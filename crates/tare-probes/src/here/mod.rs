@@ -135,7 +135,8 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     let references = &wanted.references;
     let collect_prices = |steps: &mut Steps, earlier: &Facts| {
         steps.run_step("prices", PRICES_MS, NeedsChild, |noting| {
-            prices::note_prices(noting, references, &format!("{name}-{PRICES}"), earlier)
+            let name = format!("{name}-{PRICES}");
+            prices::note_prices(noting, references, &name, earlier, prices::LONGEST_NS)
         })
     };
     steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);

@@ -200,6 +200,7 @@ pub(super) fn decode_line(line: &[u8]) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probes::tests::take_turn;
 
     fn steps() -> Steps {
         Steps::until(now_ns() + 20_000_000_000)
@@ -207,6 +208,7 @@ mod tests {
 
     #[test]
     fn a_step_answers_by_facts_of_any_text() {
+        let _turn = take_turn();
         let mut steps = steps();
         steps.run_step("one", 10_000, Risk::Harmless, |noting| {
             noting.add_fact("a.b", "line\n\"quoted\"\u{1b}")
@@ -219,6 +221,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_killed_costs_what_it_had_not_said_yet() {
+        let _turn = take_turn();
         let mut steps = steps();
         steps.run_step("killed", 10_000, Risk::NeedsChild, |noting| {
             noting.add_fact("said", "before");
@@ -235,7 +238,8 @@ mod tests {
 
     #[test]
     fn a_step_that_hangs_ends_at_its_deadline_and_the_next_ones_are_named() {
-        let mut steps = Steps::until(now_ns() + 300_000_000);
+        let _turn = take_turn();
+        let mut steps = Steps::until(now_ns() + 2_000_000_000);
         steps.run_step("hangs", 10_000, Risk::NeedsChild, |noting| {
             noting.add_fact("said", "before");
             std::thread::sleep(std::time::Duration::from_secs(600));
@@ -248,6 +252,7 @@ mod tests {
 
     #[test]
     fn a_step_that_floods_is_cut_off() {
+        let _turn = take_turn();
         let mut steps = steps();
         steps.run_step("floods", 10_000, Risk::NeedsChild, |noting| {
             let long = "x".repeat(4096);

@@ -91,13 +91,19 @@ fn not_reached(far: SocketAddr, listener: Listener, cause: &io::Error) -> Failur
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
+    use crate::net::flow::Transport;
+    use crate::net::sockets;
 
     #[test]
     fn where_nobody_listens_the_command_that_starts_it_is_named() {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        // It is bound, so that nobody else listens there.
+        let socket = sockets::open_socket(Transport::Tcp, here).unwrap();
+        rustix::net::bind(&socket, &SocketAddr::new(here, 0)).unwrap();
+        let free = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
         for (listener, command) in [
             (Listener::Tare, format!("tare serve --listen {free}")),
             (Listener::Netserver, format!("netserver -p {}", free.port())),

@@ -186,9 +186,13 @@ mod tests {
         path
     }
 
-    fn side(path: &std::path::Path, is_second: bool) -> Turns {
+    /// Patience with a side that answers, which only a defect uses up, and with one that does not.
+    const ANSWERS_MS: u64 = 60_000;
+    const SILENT_MS: u64 = 50;
+
+    fn side(path: &std::path::Path, is_second: bool, patience_ms: u64) -> Turns {
         let path = path.to_str().unwrap().to_owned();
-        let turn = Turn { path, descriptor: None, is_second, patience_ms: 50, settle: 0, processor: None };
+        let turn = Turn { path, descriptor: None, is_second, patience_ms, settle: 0, processor: None };
         Turns::open(&turn, 7, Duration::from_secs(5)).unwrap()
     }
 
@@ -200,7 +204,7 @@ mod tests {
             for is_second in [false, true] {
                 let (path, log) = (&path, &log);
                 scope.spawn(move || {
-                    let mut turns = side(path, is_second);
+                    let mut turns = side(path, is_second, ANSWERS_MS);
                     for step in 0..64 {
                         turns
                             .step(step % 2, || {
@@ -232,22 +236,23 @@ mod tests {
         let kind = |turns: &mut Turns| {
             turns.step(0, || Ok(())).and_then(|()| turns.step(0, || Ok(()))).unwrap_err().kind
         };
-        assert_eq!(kind(&mut side(&path, false)), FailureKind::Partner, "nobody else is there");
+        let mut alone = side(&path, false, SILENT_MS);
+        assert_eq!(kind(&mut alone), FailureKind::Partner, "nobody else is there");
         for out_of_place in [GIVEN_UP, 77] {
             std::fs::write(&path, [0; LENGTH]).unwrap();
-            let mut turns = side(&path, true);
+            let mut turns = side(&path, true, ANSWERS_MS);
             turns.word().store(out_of_place, Ordering::Release);
             assert_eq!(kind(&mut turns), FailureKind::Partner, "{out_of_place}");
         }
         std::fs::write(&path, [0; LENGTH]).unwrap();
         let failed = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
-                let mut turns = side(&path, false);
+                let mut turns = side(&path, false, ANSWERS_MS);
                 let failed = turns.step(0, || Err(Failure::new(FailureKind::Broken, "own"))).err();
                 turns.give_up();
                 failed
             });
-            let mut turns = side(&path, true);
+            let mut turns = side(&path, true, ANSWERS_MS);
             let ours = (0..3).find_map(|_| turns.step(0, || Ok(())).err());
             (other.join().unwrap().unwrap().kind, ours.unwrap().kind)
         });

@@ -212,6 +212,7 @@ fn is_dynamic(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probes::tests::take_turn;
 
     #[test]
     fn a_link_with_wrong_arguments_ends() {
@@ -225,6 +226,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_fails_with_its_code() {
+        let _turn = take_turn();
         let failure = chain(Path::new("/no/such/program"), &ExecTarget::Static, 2).unwrap_err();
         assert_eq!(failure.reason, "exec: the chain ended without a result");
     }

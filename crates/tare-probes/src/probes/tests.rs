@@ -4,7 +4,7 @@ mod planted;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tare_data::batch::{Batch, ENDED, HELD, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
@@ -45,10 +45,15 @@ pub fn make_trial_request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRe
     }
 }
 
-/// Runs a trial in this process, in a fresh folder, and returns its batches.
-///
-/// One at a time, as trials are: a process that one test forks would hold the files and pipes of another's for as long
-/// as it lives.
+/// Waits for this test's turn, which lasts as long as what is returned. A process that one test forks has the files, locks and pipes of
+/// all others for as long as it lives: so whoever forks, or starts a program that it has written, takes a turn.
+pub fn take_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed in its turn has left nothing that the next one could find.
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a trial in this process, in a fresh folder, and returns its batches. One at a time, as trials are.
 pub fn run_trial(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
     let mut batches = Vec::new();
     run_trial_into(request, &mut batches).map(|()| batches)
@@ -56,9 +61,7 @@ pub fn run_trial(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
 
 /// Runs a trial as [`run_trial`] does, and returns its batches even if it fails.
 pub fn run_trial_into(request: &TrialRequest, batches: &mut Vec<Batch>) -> Result<(), Failure> {
-    static TURN: Mutex<()> = Mutex::new(());
-    // A test that failed in its turn has left nothing that the next one could find.
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = take_turn();
     let place = Place::new();
     let folder = Folder::make_fresh(&place.0).unwrap();
     let mut sink = |batch| batches.push(batch);

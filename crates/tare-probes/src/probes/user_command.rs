@@ -436,7 +436,7 @@ mod tests {
     use crate::PROBES;
     use crate::descriptions::USER_COMMAND;
     use crate::probe::Probe;
-    use crate::probes::tests::{make_trial_request, run_trial, run_trial_into};
+    use crate::probes::tests::{make_trial_request, run_trial, run_trial_into, take_turn};
 
     fn probe() -> &'static Probe {
         PROBES.iter().find(|probe| probe.name == USER_COMMAND).unwrap()
@@ -467,8 +467,8 @@ mod tests {
 
     #[test]
     fn a_command_runs_in_the_folder_that_is_named_after_one_setup_and_its_warmups() {
-        let folder = std::env::temp_dir().join(format!("tare-command-test-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
         let words = |text: &str| format!("[\"sh\",\"-c\",\"{text}\"]");
         let mut request = make_trial_request(
             probe(),
@@ -486,7 +486,6 @@ mod tests {
         let timed = |phase| batches.iter().filter(|b| b.series == "run" && b.phase == phase).count();
         assert_eq!((timed(Phase::Cold), timed(Phase::Warm)), (1, 4), "two more that warm up have no times");
         let log = std::fs::read_to_string(folder.join("log")).unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(log, "setup\n".to_owned() + &"run\n".repeat(7));
         let ends: Vec<RunEnd> = batches.iter().filter_map(RunEnd::from_batch).collect();
         assert_eq!(ends, [RunEnd::ExitCode(5); 7], "and all have an end");
@@ -517,14 +516,14 @@ mod tests {
     #[test]
     fn every_end_is_sent_with_that_of_the_run_that_failed() {
         let folder = tempfile::tempdir().unwrap();
-        let of = |text: &str, expected: &str| {
+        let of = |text: &str, expected: &str, timeout_s: &str| {
             let mut request = make_trial_request(
                 probe(),
                 &[
                     ("folder", folder.path().to_str().unwrap()),
                     ("command", &format!("[\"sh\",\"-c\",\"{text}\"]")),
                     ("expect_exit", expected),
-                    ("timeout_s", "1"),
+                    ("timeout_s", timeout_s),
                 ],
             );
             request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
@@ -534,10 +533,10 @@ mod tests {
         };
         let third = "echo >>n; test $(wc -l <n) -lt 3 || exit 3";
         let code = RunEnd::ExitCode;
-        assert_eq!(of(third, "0"), (vec![code(0), code(0), code(3), code(3), code(3)], true));
-        let late = "test -e late && sleep 9; touch late";
-        assert_eq!(of(late, "any"), (vec![code(0), RunEnd::TimedOut], false), "no more runs after it");
-        assert_eq!(of("kill -9 $$", "any"), (vec![RunEnd::Signal(9); 5], true));
+        assert_eq!(of(third, "0", "60"), (vec![code(0), code(0), code(3), code(3), code(3)], true));
+        let late = "test -e late && sleep 60; touch late";
+        assert_eq!(of(late, "any", "2"), (vec![code(0), RunEnd::TimedOut], false), "no more runs after it");
+        assert_eq!(of("kill -9 $$", "any", "60"), (vec![RunEnd::Signal(9); 5], true));
     }
 
     #[test]
@@ -550,7 +549,9 @@ mod tests {
         let door = tare_paths::door::Door::open(folder.path()).unwrap();
         let mut sink = |_| {};
         let mut trial = Trial::new(&request, Path::new("none"), Some(&door), &mut sink);
+        let turn = take_turn();
         measure_user_command(&mut trial).unwrap();
+        drop(turn);
         let said = trial.take_said().unwrap();
         assert!(
             said.output.is_cut && said.output.lines.len() == MOST_OUTPUT / 4 - 1,

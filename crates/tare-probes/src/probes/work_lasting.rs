@@ -102,9 +102,11 @@ fn call_and_fork() -> Result<bool, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probes::tests::take_turn;
 
     #[test]
     fn slices_are_right_and_fill_the_time_that_is_counted() {
+        let _turn = take_turn();
         for slice in [count_primes as Slice, call_and_fork] {
             let done = work(slice, 0, 2_000_000).unwrap();
             assert_eq!(done.right, done.slices_ns.len() as u64);

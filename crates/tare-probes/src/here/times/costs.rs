@@ -289,14 +289,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = Place { role: "work", path: folder.path().to_owned() };
         let facts = note(|noting| note_files(noting, &place, &[PathBuf::from("/dev/shm")], "tare-here-test"));
-        for key in [
-            "cost.name.work",
-            "cost.new_name.work",
-            "cost.known_name.work",
-            "cost.write.work",
-            "cost.sync.work",
-        ] {
+        for key in ["cost.name.work", "cost.new_name.work", "cost.known_name.work"] {
             assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
+        }
+        // A disk that others keep busy has time for fewer.
+        for key in ["cost.write.work", "cost.sync.work"] {
+            assert!((FEWEST_BLOCKS..=BLOCKS).contains(&count_blocks(&facts, key)), "{key}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
         std::fs::write(folder.path().join("own"), "text").unwrap();

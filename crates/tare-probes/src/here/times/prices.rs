@@ -29,7 +29,7 @@ const BATCHES: u32 = 6;
 /// Time of a trial after which the operation has no second one.
 const LONG_NS: f64 = 40_000_000.0;
 /// Time after which no further operation is begun, over both rounds of trials.
-const LONGEST_NS: u64 = 700_000_000;
+pub const LONGEST_NS: u64 = 700_000_000;
 /// Fact of one round that the next one goes on from: the time that it took.
 pub const TOOK: &str = "prices.ns";
 /// Seed of probes that choose at random: as everything here, the same everywhere.
@@ -107,8 +107,15 @@ static PRICED: [Priced; 20] = [
 /// Notes times of operations, one trial each, in a folder in memory where there is one.
 ///
 /// The time of a trial depends on where the scheduler has put its process and those that serve it. So there are two rounds, each in a
-/// separate process. `earlier` has the facts of the first: operations that took long there are left out.
-pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, earlier: &Facts) {
+/// separate process. `earlier` has the facts of the first: operations that took long there are left out. None is begun once both took
+/// `longest_ns`.
+pub fn note_prices(
+    noting: &mut Noting<'_>,
+    candidates: &[PathBuf],
+    name: &str,
+    earlier: &Facts,
+    longest_ns: u64,
+) {
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
     let folder = memory.and_then(|place| MarkedFolder::make(place, name).ok());
@@ -120,7 +127,7 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
     for priced in &PRICED {
         additions.push(time_addition());
         multiplications.push(time_multiplication());
-        if took_ns + (now_ns() - began_ns) > LONGEST_NS {
+        if took_ns + (now_ns() - began_ns) > longest_ns {
             break;
         }
         let key = format!("price.{}", priced.name);
@@ -203,12 +210,14 @@ fn format_blocks(blocks: &[f64]) -> String {
 mod tests {
     use super::*;
     use crate::here::steps::{Risk, Steps};
+    use crate::probes::tests::take_turn;
 
-    /// Notes prices in a child, as everywhere: some probes change their process.
+    /// Notes prices in a child, as everywhere: some probes change their process. However long they take, none is left out.
     fn price(candidates: Vec<PathBuf>, name: &str) -> Facts {
+        let _turn = take_turn();
         let (mut steps, name) = (Steps::until(now_ns() + 60_000_000_000), name.to_owned());
         steps.run_step("prices", 60_000, Risk::NeedsChild, move |noting| {
-            note_prices(noting, &candidates, &name, &Facts::default())
+            note_prices(noting, &candidates, &name, &Facts::default(), u64::MAX)
         });
         assert_eq!(steps.lost, []);
         steps.facts

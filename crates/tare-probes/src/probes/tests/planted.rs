@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tare_data::failure::Failure;
 
-use super::{Place, find_agent, make_trial_request};
+use super::{Place, find_agent, make_trial_request, take_turn};
 use crate::harness::folder::Folder;
 use crate::harness::trial::Trial;
 use crate::probes::run_of;
@@ -29,6 +29,7 @@ const FILES: [(&str, &str, &str); 13] = [
 ];
 
 fn run(folder: &Folder, probe: &str, parameter: &str) -> Result<(), Failure> {
+    let _turn = take_turn();
     let parameters: Vec<_> = parameter.split_once('=').into_iter().collect();
     let request = make_trial_request(crate::find_probe(probe).unwrap(), &parameters);
     let (program, mut sink) = (find_agent(), |_| {});
