@@ -2,4 +2,5 @@
 //! the search for their remains.
 
 pub mod kills;
+pub mod ports;
 pub mod programs;

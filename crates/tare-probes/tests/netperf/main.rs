@@ -2,5 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../../../tare-bench/src/ports.rs"]
+mod ports;
 mod servers;
 mod stand_in;

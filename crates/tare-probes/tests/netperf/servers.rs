@@ -15,6 +15,7 @@ use tare_probes::harness::trial::Trial;
 use tare_probes::netperf::client::try_out;
 use tare_probes::probe::Size;
 
+use crate::ports::ReservedPort;
 use crate::stand_in::{Losing, StandIn};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -35,17 +36,19 @@ fn find_netserver(test: &str) -> Option<PathBuf> {
 struct Stock {
     child: Child,
     address: SocketAddr,
+    _port: ReservedPort,
 }
 
 impl Stock {
     fn start(program: &Path, here: IpAddr) -> Stock {
-        let free = TcpListener::bind((here, 0)).unwrap().local_addr().unwrap();
+        let port = ReservedPort::reserve(here).unwrap();
+        let address = port.address;
         let mut command = Command::new(program);
-        command.args(["-D", "-L", &here.to_string(), "-p", &free.port().to_string()]);
+        command.args(["-D", "-L", &here.to_string(), "-p", &address.port().to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let stock = Stock { child: command.spawn().unwrap(), address: free };
+        let stock = Stock { child: command.spawn().unwrap(), address, _port: port };
         let end = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(free).is_err() {
+        while TcpStream::connect(address).is_err() {
             assert!(Instant::now() < end, "netserver does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -107,6 +110,15 @@ fn operations(batches: &[Batch]) -> BTreeMap<&str, u64> {
     counts
 }
 
+/// Counts datagrams that were told as lost.
+fn count_lost(batches: &[Batch]) -> u64 {
+    let lost = batches.iter().filter(|batch| batch.series == "lost").map(|batch| match batch.sample {
+        Sample::Gauge { value } => value as u64,
+        _ => 0,
+    });
+    lost.sum()
+}
+
 /// A probe, its parameters, and the series that counts its operations.
 type Flow = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
@@ -125,7 +137,10 @@ fn every_flow(address: SocketAddr) {
     for (probe, parameters, series) in flows {
         let batches = trial(address, probe, parameters, AMOUNT);
         let batches = batches.unwrap_or_else(|failure| panic!("{probe} {parameters:?}: {failure}"));
-        assert_eq!(operations(&batches)[series], 151, "{probe} {parameters:?}");
+        // A datagram for which a server had no time on a busy machine is told as lost.
+        let lost = count_lost(&batches);
+        assert!(lost < 10, "{probe} {parameters:?}: {lost}");
+        assert_eq!(operations(&batches)[series] + lost, 151, "{probe} {parameters:?}");
         trial(address, probe, parameters, Amount::Calibrate)
             .unwrap_or_else(|failure| panic!("{probe} {parameters:?} calibrates: {failure}"));
     }
@@ -175,8 +190,8 @@ fn what_netperfs_protocol_cannot_do_is_a_missing() {
 
 #[test]
 fn nobody_there_is_told_as_such() {
-    let free = TcpListener::bind((V4, 0)).unwrap().local_addr().unwrap();
-    let failure = trial(free, "net.rr", &[], AMOUNT).unwrap_err();
+    let port = ReservedPort::reserve(V4).unwrap();
+    let failure = trial(port.address, "net.rr", &[], AMOUNT).unwrap_err();
     assert!(failure.reason.contains("netserver"), "{failure}");
 }
 
@@ -185,7 +200,6 @@ fn datagrams_that_are_lost_are_told() {
     let lossy = StandIn::start(V4, Losing::EachThirdDatagram);
     let amount = Amount::Operations { batch: 5, batches: 1 };
     let batches = trial(lossy.address, "net.rr", &[("protocol", "udp")], amount).unwrap();
-    let lost = batches.iter().find(|batch| batch.series == "lost").map(|batch| batch.sample.clone());
-    assert_eq!(lost, Some(Sample::Gauge { value: 2.0 }));
+    assert_eq!(count_lost(&batches), 2);
     assert_eq!(operations(&batches)["round"], 4);
 }

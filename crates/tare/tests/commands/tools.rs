@@ -1,13 +1,14 @@
 //! Other tools, run briefly and imported: their current formats, not those of an old sample.
 //!
-//! Network tools use loopback, on a port that was free a moment before.
+//! Network tools use loopback, on a port that is reserved for them.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tare_bench::ports::ReservedPort;
 use tare_data::imported::Imported;
 use tare_import::import_file;
 use tare_lab::host::programs::{self, Programs};
@@ -57,8 +58,8 @@ impl Drop for Server {
     }
 }
 
-fn free_port() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+fn reserve_port() -> ReservedPort {
+    ReservedPort::reserve(Ipv4Addr::LOCALHOST.into()).unwrap()
 }
 
 fn serve(command: &mut Command, port: &str) -> Server {
@@ -141,7 +142,8 @@ fn iperf3() {
     for (protocol, more) in
         [("TCP", vec!["-J"]), ("UDP", [&udp[..], &["-J"]].concat()), ("TCP", vec![]), ("UDP", udp.to_vec())]
     {
-        let port = free_port();
+        let reserved = reserve_port();
+        let port = reserved.address.port().to_string();
         let _server = serve(Command::new(&iperf3).args(["-s", "-1", "-B", "127.0.0.1", "-p", &port]), &port);
         let client = ["-c", "127.0.0.1", "-p", &port, "-t", "1"];
         let iperf3 = imported(&said(Command::new(&iperf3).args(client).args(more)));
@@ -156,7 +158,8 @@ fn netperf() {
     let (Some(netperf), Some(netserver)) = (tool("netperf", "netperf"), tool("netperf", "netserver")) else {
         return;
     };
-    let port = free_port();
+    let reserved = reserve_port();
+    let port = reserved.address.port().to_string();
     let _server = serve(Command::new(netserver).args(["-D", "-4", "-L", "127.0.0.1", "-p", &port]), &port);
     let selectors =
         "mean_latency,p99_latency,transaction_rate,request_size,throughput,throughput_units,command_line";

@@ -1,11 +1,12 @@
 //! ssh: a temporary sshd on the loopback device, with a temporary key.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tare_bench::ports::ReservedPort;
 use tare_data::session::Side;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
@@ -18,6 +19,8 @@ struct Server {
     /// Configuration of the client: the machine is called `far`.
     config: PathBuf,
     cache: PathBuf,
+    /// None once a test has taken it, so that nobody else listens there when this has ended.
+    port: Option<ReservedPort>,
 }
 
 impl Server {
@@ -38,7 +41,8 @@ impl Server {
         }
         // sshd wants it when it is started by root, and no package's service has made it here.
         let _ = fs::create_dir_all("/run/sshd");
-        let port = free_port();
+        let reserved = ReservedPort::reserve(Ipv4Addr::LOCALHOST.into()).unwrap();
+        let port = reserved.address.port();
         write(&folder, "server", &server_config(&folder, &cache, port));
         write(&folder, "client", &client_config(&folder, port));
         // By its whole path: it starts itself again for each connection.
@@ -50,7 +54,7 @@ impl Server {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Server { process, config: folder.join("client"), cache };
+        let server = Server { process, config: folder.join("client"), cache, port: Some(reserved) };
         let end = Instant::now() + WAIT;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < end, "{}", fs::read_to_string(folder.join("log")).unwrap_or_default());
@@ -71,10 +75,6 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -156,10 +156,11 @@ fn a_broken_line_leaves_nothing_there() {
 #[test]
 fn a_machine_that_does_not_answer_is_told_with_the_command_to_try() {
     let bench = Bench::new_in(Path::new("/var/tmp"));
-    let Some(server) = Server::start("a_machine_that_does_not_answer", &bench) else { return };
+    let Some(mut server) = Server::start("a_machine_that_does_not_answer", &bench) else { return };
     let specification = server.specification(&bench);
     let named = environments::find_environment(specification.clone()).unwrap();
     let ready = named.check_ready(&find_programs()).unwrap();
+    let _port = server.port.take();
     drop(server);
     let not_ready = named.check_ready(&find_programs()).unwrap_err();
     assert!(not_ready.reason.contains("Connection refused"), "{not_ready:?}");
