@@ -157,8 +157,8 @@ impl Homes<'_> {
             let after = journals(&home);
             let scratch = |journal: &Journal| home.join("scratch").join(&journal.session).exists();
             let taken = before.iter().filter(is_living).filter(|own| !after.contains(own) || !scratch(own));
-            // A session that is just ending takes its things away itself.
-            let taken: Vec<&Journal> = taken.filter(|_| matches!(living.try_wait(), Ok(None))).collect();
+            // A session that has written its end takes its things away itself.
+            let taken: Vec<&Journal> = taken.filter(|_| !has_ended(&home.join(lives.record()))).collect();
             wrong.extend(taken.iter().map(|own| format!("{} was taken away", own.session)));
         }
         let ended = site::wait_for_end(&mut living, ENDS_WITHIN)?;
@@ -197,6 +197,11 @@ fn journals(home: &Path) -> Vec<Journal> {
         Some(Journal { session: format!("tare-{session}"), machine: machine.to_owned() })
     };
     files.filter_map(|file| journal(file.path())).collect()
+}
+
+/// Tells whether a session has written its end, after which it takes its things away.
+fn has_ended(record: &Path) -> bool {
+    tare_record::read_session(record).is_ok_and(|recording| recording.session.ending == Ending::Complete)
 }
 
 /// Describes the gaps in an undisturbed session's record.

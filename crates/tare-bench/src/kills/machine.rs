@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kills::count::Count;
+use crate::kills::faults::find_descendants;
 use crate::kills::site::{Site, read_trials};
 
 /// A session is over by then.
@@ -18,8 +19,9 @@ const ENDS: Duration = Duration::from_secs(90);
 const DISK: u64 = 24 << 20;
 /// Tries at two equal looks at a disk, between which nothing was written, and at taking one away.
 const LOOKS: u32 = 20;
-/// Time after which a process that is killed with its parent is gone.
-const DIES: Duration = Duration::from_millis(500);
+/// Pauses between two tries, and between two looks.
+const AGAIN: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Builds a session of two short cases that goes on for some seconds.
 fn session(site: &Site<'_>, record: &Path) -> Command {
@@ -60,7 +62,7 @@ impl Drop for Mounted {
         let unmounted = (0..LOOKS).any(|_| {
             let done = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
             done.is_ok_and(|status| status.success()) || {
-                thread::sleep(DIES / 5);
+                thread::sleep(AGAIN);
                 false
             }
         });
@@ -111,11 +113,22 @@ pub fn cut_power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Res
     if held.is_empty() {
         return Ok(());
     }
-    let mut resumed = site.tare_command(&["run", "--budget", "3s", "--json", "--scratch"]);
+    let before = read_trials(&record).len();
+    let mut resumed = site.tare_command(&["run", "--json", "--scratch"]);
     resumed.arg(site.folder.join("scratch")).arg("--resume").arg(&record);
     let mut resumed = resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    // A budget would be over on a slow machine, and all of its rounds would take minutes.
+    let latest = Instant::now() + ENDS;
+    let has_more = || read_trials(&record).len() > before;
+    while !has_more() && resumed.try_wait()?.is_none() && Instant::now() < latest {
+        thread::sleep(LOOK);
+    }
+    let goes_on = has_more();
+    if resumed.try_wait()?.is_none() {
+        kill_process(Pid::from_child(&resumed), Signal::INT)?;
+    }
     let status = site.finish_session(&mut resumed, None, ENDS, count)?;
-    let goes_on = status.is_some_and(|status| status.success());
+    let goes_on = goes_on || status.is_some_and(|status| status.success());
     count.wrong.extend((!goes_on).then(|| format!("it does not go on after the power was cut: {status:?}")));
     site.count_lost_trials(&record, &held, count);
     Ok(())
@@ -164,9 +177,10 @@ pub fn run_with_shifted_clock(
     thread::sleep(after);
     let held = read_trials(&record);
     count.tried += 1;
+    let session_inside = find_descendants(running.id());
     running.kill()?;
     // The session dies with the program that made its namespace.
-    thread::sleep(DIES);
+    wait_until_ended(&session_inside);
     site.finish_session(&mut running, Some(Signal::KILL.as_raw()), ENDS, count)?;
     site.count_lost_trials(&record, &held, count);
     let mut lives = session(site, &site.folder.join("lives.tare")).spawn()?;
@@ -182,6 +196,16 @@ pub fn run_with_shifted_clock(
     count.wrong.extend((lost > 0).then(|| format!("{lost} trials of a session that lived failed")));
     let _ = fs::remove_file(site.folder.join("lives.tare"));
     Ok(())
+}
+
+/// Waits until these processes have ended: one that is killed in the midst of a write ends after that, however long the disk takes.
+fn wait_until_ended(pids: &[u32]) {
+    let latest = Instant::now() + ENDS;
+    // One that has ended and was not waited for runs no program any more.
+    let runs = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok();
+    while pids.iter().any(runs) && Instant::now() < latest {
+        thread::sleep(LOOK);
+    }
 }
 
 /// Wraps a command so that the clocks since boot show another time.
@@ -204,7 +228,7 @@ pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::R
     // A busy machine takes longer to the first trial, and before it there is nothing to write after.
     let latest = Instant::now() + ENDS;
     while read_trials(&record).is_empty() && Instant::now() < latest {
-        thread::sleep(Duration::from_millis(20));
+        thread::sleep(LOOK);
     }
     let mut second = resume(site, &record)?;
     let mut third = resume(site, &record)?;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Beginning of every name that a session gives.
 const PREFIX: &str = "tare-";
@@ -35,6 +35,9 @@ const MOMENTARY_NAMES: [&str; 10] = [
     "codex",
     "firejail",
 ];
+/// Time in which helpers end by themselves, as one of Podman's does that clears up after a container, and the pause between two looks.
+const HELPERS_END: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
 /// Time after which temporary files of others are gone.
 const SETTLES: Duration = Duration::from_secs(1);
 
@@ -49,8 +52,19 @@ pub fn list_uncleaned_sessions(folder: &Path) -> BTreeSet<String> {
     journals.chain(folders.filter(|name| name.starts_with(PREFIX))).collect()
 }
 
-/// Lists the remains of these sessions.
+/// Lists the remains of these sessions that stay.
 pub fn list_remains(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
+    let end = Instant::now() + HELPERS_END;
+    loop {
+        let left = look_for_remains(folder, sessions);
+        if left.is_empty() || Instant::now() > end {
+            return left;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn look_for_remains(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     let whose = Whose { folder, sessions };
     let mut left: Vec<String> = Vec::new();
     let scratch = list_paths(&folder.join("scratch"));

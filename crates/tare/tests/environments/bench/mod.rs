@@ -34,6 +34,8 @@ use tare_probes::probe::Size;
 pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
 /// Longest that any answer may take: an emulated kernel boots in some seconds, on a busy machine in many.
 pub const WAIT: Duration = Duration::from_secs(60);
+/// Time in which helpers of engines and runtimes end by themselves, as one of Podman's does that clears up after a container.
+const HELPERS_END: Duration = Duration::from_secs(10);
 
 /// Control groups that existed before the first test, for example from systemd-nspawn.
 static EARLIER: LazyLock<BTreeSet<PathBuf>> =
@@ -115,7 +117,6 @@ impl Bench {
         SessionWorkspace::make_workspace(&self.make_setting()).unwrap()
     }
 
-    /// Lists everything that is left of the sessions that worked here.
     /// Finds the folder of a side of a session in the place `share`.
     pub fn find_share(&self, session: &str, side: usize) -> PathBuf {
         let of_session = std::fs::read_dir(self.shares["share"].join(format!("tare-{session}"))).unwrap();
@@ -125,7 +126,19 @@ impl Bench {
         folders.find(is_sides).unwrap()
     }
 
+    /// Lists everything that stays of the sessions that worked here. A helper of an engine may end by itself a moment later.
     pub fn list_remains(&self) -> Vec<String> {
+        let end = Instant::now() + HELPERS_END;
+        loop {
+            let remains = self.look_for_remains();
+            if remains.is_empty() || Instant::now() > end {
+                return remains;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn look_for_remains(&self) -> Vec<String> {
         let signs = Signs {
             mark: "no session".into(),
             folder: self.scratch_folder(),
