@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::iter;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,11 @@ fn make_old(path: &Path) {
     File::open(path).unwrap().set_modified(old).unwrap();
 }
 
+/// Tells whether the step that tidies had its time: a disk that others keep busy may have none for it.
+fn has_tidied(output: &Output) -> bool {
+    !document(output)["lost"].to_string().contains("tidying")
+}
+
 /// Lists everything below a folder, with the content of files.
 fn list_all(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut all = BTreeMap::new();
@@ -105,8 +111,6 @@ fn a_folder_of_a_killed_run_goes_and_is_named() {
         let left = folders.plant(&format!("work/{LEFT}"));
         (left, folders.run(&["here", "--json"]))
     };
-    // A disk that others keep busy may have no time for it.
-    let has_tidied = |output: &Output| !document(output)["lost"].to_string().contains("tidying");
     let (left, output) =
         (0..5).map(|_| tidy()).find(|(_, output)| has_tidied(output)).expect("a quiet moment");
     assert!(!left.exists() && document(&output).is_object(), "{output:?}");
@@ -132,7 +136,8 @@ fn a_folder_stays_while_its_marker_is_locked() {
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
         assert!(used.join("deep/sync").exists(), "{words:?}");
     }
-    drop(marker);
+    // A child that another test forks has the same open file until its `exec`.
+    marker.unlock().unwrap();
     assert!(folders.run(&["clean"]).status.success() && !used.exists());
 }
 
@@ -147,7 +152,9 @@ fn a_folder_stays_where_locks_are_refused() {
         let output = command.output();
         output.inspect_err(|e| println!("SKIPPED locks: no filter of system calls is taken: {e}")).ok()
     };
-    let Some(output) = run(&["here", "--json"]) else { return };
+    let Some(first) = run(&["here", "--json"]) else { return };
+    let again = iter::repeat_with(|| run(&["here", "--json"]).unwrap()).take(4);
+    let output = iter::once(first).chain(again).find(has_tidied).expect("a quiet moment");
     assert!(left.join("deep/sync").exists() && document(&output).is_object(), "{output:?}");
     let told = format!("{LEFT}: it stays, since");
     assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{output:?}");
