@@ -39,6 +39,14 @@ impl Program {
         Said::from_output(self.tare_command(arguments).output().unwrap())
     }
 
+    /// Cleans, and asserts that nothing of this folder was left. A loop device whose image is gone is another test's, whose session has
+    /// just been killed.
+    pub fn clean_nothing(&self) {
+        let said = self.run_tare(&["clean"]);
+        let is_right = |line: &str| line == "nothing was left behind" || line.contains(" loop device /dev/");
+        assert!(!said.out.is_empty() && said.out.lines().all(is_right), "{said:?}");
+    }
+
     /// Lists the leftovers in the folder, apart from records, empty state folders and the note on started
     /// sessions.
     pub fn list_remains(&self) -> Vec<PathBuf> {

@@ -27,6 +27,23 @@ const PAYLOAD: &str = "set -e; cd @; ls / >/dev/null; test -e seen; rm -f /etc/d
     test -d /proc/self/fd; test -e /dev/stdin; test -e /dev/ptmx; test -d /sys/class; \
     test ! -e /etc/debian_version; ls -l w /usr/bin/tare-trap >/dev/null; test -x /usr/bin/env";
 
+/// What tools and tests make when they run for the first time on a machine, beside these.
+const OF_TOOLS: [&str; 13] = [
+    "containers",
+    "crun",
+    "firejail",
+    "libpod",
+    "lxc",
+    "mount",
+    "netns",
+    "runc",
+    "runsc",
+    "sshd",
+    "systemd",
+    "tare-netns",
+    "xtables.lock",
+];
+
 /// State of the host that must not change.
 #[derive(Debug, PartialEq)]
 struct Host {
@@ -37,14 +54,11 @@ struct Host {
 
 impl Host {
     fn look() -> Host {
-        // Tests of ssh make it, which run beside these.
-        let _ = fs::create_dir_all("/run/sshd");
         let traps = ["/dev/shm/tare-trap", "/tmp/tare-trap", "/var/tmp/tare-trap", "/tmp/closed"];
         let list = |folder| {
             let mut names: Vec<PathBuf> =
                 fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-            // Tests of networks make and remove it, which run beside these.
-            names.retain(|path| path != Path::new("/run/tare-netns"));
+            names.retain(|path| OF_TOOLS.iter().all(|name| *path != Path::new("/run").join(name)));
             names.sort();
             names
         };
@@ -132,7 +146,7 @@ impl OtherSession {
         Command::new("sh").args(["-c", script]).current_dir(&self.0).status().unwrap().success()
     }
 
-    /// Tells whether a loop device has its image still, after the time in which the kernel lets go of one.
+    /// Tells whether a loop device has its image still, after longer than the kernel needs to let go of one on a busy disk.
     fn is_busy(&self) -> bool {
         let name = self.0.file_name().unwrap().to_str().unwrap();
         let has = |device: fs::DirEntry| {
@@ -140,7 +154,7 @@ impl OtherSession {
                 .is_ok_and(|image| image.contains(name))
         };
         let is_busy = || fs::read_dir("/sys/block").unwrap().flatten().any(has);
-        let end = Instant::now() + Duration::from_secs(5);
+        let end = Instant::now() + Duration::from_secs(60);
         while is_busy() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
         }
