@@ -109,7 +109,7 @@ fn commands_are_compared_with_the_first_and_none_finds_what_another_wrote() {
         return;
     }
     let program = Program::new();
-    let (old, new) = ("touch by-old; test ! -e by-new", "touch by-new; test ! -e by-old && sleep 0.1");
+    let (old, new) = ("touch by-old; test ! -e by-new", "touch by-new; test ! -e by-old && sleep 0.5");
     let run =
         |more: &[&str], commands: &[&str]| program.run_tare(&[&["run"], more, &["--"], commands].concat());
     let options = ["-S", "default", "-n", "old", "-n", "it's new", "-r", "6", "--record", "c.tare"];
