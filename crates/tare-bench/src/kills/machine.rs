@@ -201,7 +201,7 @@ pub fn run_with_shifted_clock(
 /// Waits until these processes have ended: one that is killed in the midst of a write ends after that, however long the disk takes.
 fn wait_until_ended(pids: &[u32]) {
     let latest = Instant::now() + ENDS;
-    // One that has ended and was not waited for runs no program any more.
+    // A process that has ended and was not waited for runs no program any more.
     let runs = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok();
     while pids.iter().any(runs) && Instant::now() < latest {
         thread::sleep(LOOK);

@@ -220,7 +220,7 @@ mod tests {
             });
             let child = child.unwrap();
             assert_eq!(std::io::Read::read(&mut &ready, &mut [0]).unwrap(), 1);
-            // One that is killed has as long as it had before: only a busy machine takes more than an instant.
+            // A child that is killed has as long again: only a busy machine takes more than an instant.
             child.end_within(if waits { 60_000_000_000 } else { 2_000_000_000 })
         };
         assert_eq!(end(true), Ending::Code(libc::SIGTERM));

@@ -27,7 +27,7 @@ const PAYLOAD: &str = "set -e; cd @; ls / >/dev/null; test -e seen; rm -f /etc/d
     test -d /proc/self/fd; test -e /dev/stdin; test -e /dev/ptmx; test -d /sys/class; \
     test ! -e /etc/debian_version; ls -l w /usr/bin/tare-trap >/dev/null; test -x /usr/bin/env";
 
-/// What tools and tests make when they run for the first time on a machine, beside these.
+/// Folders and files of `/run` that tools and tests make when they first run on a machine, beside these.
 const OF_TOOLS: [&str; 13] = [
     "containers",
     "crun",
