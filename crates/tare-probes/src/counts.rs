@@ -25,7 +25,7 @@ impl Count {
                 Count::Free
             }
             ("file.random", "read" | "write" | "fsync") => Count::Free,
-            ("file.queue", _) => match requests_an_operation(&case.parameters) {
+            ("file.queue" | "file.random", _) => match requests_an_operation(case) {
                 Some(requests) => Count::Exactly(operations.saturating_mul(requests)),
                 None => Count::Free,
             },

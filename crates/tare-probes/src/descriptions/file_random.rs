@@ -3,8 +3,14 @@
 //! The definition is sysbench's, to the letter: 128 files, written block by block; each request is one pread or pwrite of a block at
 //! floor(U * total / block) * block over all files laid end to end, with replacement. `rndrw` reads when
 //! (reads + 1) / (writes + 1) < 1.5 and else writes, which gives three reads to two writes. After every 100
-//! requests every file is fsynced, each an event of its own; at the end of the trial each thread fsyncs each
-//! file once more. Threads take the next event of one sequence, so that the mixture does not depend on them.
+//! requests every file is fsynced, each an event of its own. Threads take the next event of one sequence, so that the mixture does not
+//! depend on them.
+//!
+//! An operation is a period of that rule, 100 requests and the fsyncs after them, so that a batch of any length has the mixture of a
+//! long run. The first period warms up. Reads, writes and fsyncs a second are over the time of all, as sysbench counts them. Where
+//! threads share the events, each batch has a period before it that is not timed, and ends when its next event would be taken: no
+//! thread waits in it for others. A trial of a fixed time ends as sysbench does: each thread fsyncs each file once more. A shorter one
+//! is a part of a run and has no end, which would be most of it.
 
 use tare_data::names::Parameters;
 
@@ -14,8 +20,8 @@ pub static PROBE: Probe = Probe {
     name: "file.random",
     title: "random file access",
     summary: "16 KiB reads and writes at random offsets in many files, with an fsync of all files after every 100.",
-    timed: "each request and each fsync, one clock read before and after; `request` is all of it together",
-    not_timed: "creating the files",
+    timed: "each request and each fsync, one clock read before and after; rates are over the time of all together",
+    not_timed: "creating and syncing the files; the first requests, to the first fsyncs",
     distorted_by: "whether the files fit into the cache (the short size does); write caches that lie",
     parameters: &[
         Parameter::from_one_value("mode", "rndrw", "rndrw, rndrd or rndwr"),
@@ -25,7 +31,7 @@ pub static PROBE: Probe = Probe {
         Parameter::from_one_value(
             "fsync_every",
             "100",
-            "requests after which every file is fsynced; 0: never",
+            "requests after which every file is fsynced, 65536 at most; 0: never",
         ),
         Parameter::from_one_value("threads", "1", "threads that share the events"),
     ],
@@ -44,7 +50,7 @@ pub static PROBE: Probe = Probe {
     ],
     family: Family::Files { rests_on, apart: false },
     alternates: |_| Alternates::Alone("it works for a fixed time, or a fixed amount"),
-    revision: 3,
+    revision: 4,
     label: |parameters| {
         let block = size_of(parameters, "bs");
         let mode = parameters.get_text("mode").unwrap_or_default();

@@ -12,11 +12,13 @@ pub(super) fn measure_file_random(trial: &mut Trial<'_>) -> Result<(), Failure> 
     let job = RandomSettings::from_parameters(trial.parameters())?;
     let folder = trial.folder()?;
     files::check_room(folder, job.files * job.file_bytes)?;
-    // Block by block, as sysbench makes them.
+    // Block by block and each synced, as sysbench makes them: or the first fsyncs would write out all that was made here.
     let block = Buffer::new_random(job.block, trial.seed())?;
     let make = |number: u64| {
         let file = files::create_file(folder, &format!("file.{number}"), OFlags::empty())?;
-        files::fill_file(file.as_fd(), &block, job.block, job.file_bytes).map(|()| file)
+        files::fill_file(file.as_fd(), &block, job.block, job.file_bytes)?;
+        fsync(file.as_fd()).map_err(|e| broken_failure("syncing a new file", e))?;
+        Ok::<_, Failure>(file)
     };
     let files: Vec<OwnedFd> = (0..job.files).map(make).collect::<Result<_, _>>()?;
     let generator = Generator::for_part(trial.seed(), "file.random");
@@ -24,26 +26,46 @@ pub(super) fn measure_file_random(trial: &mut Trial<'_>) -> Result<(), Failure> 
     let mut buffers = (0..job.threads)
         .map(|_| Buffer::new_random(job.block, trial.seed()))
         .collect::<Result<Vec<_>, _>>()?;
-    trial.repeat(|operations, report| {
+    trial.repeat(|periods, report| {
         // Events are drawn beforehand: the generator is not the file system's cost.
-        let events = dealer.deal(operations);
-        let (done, stopwatch) = play(&job, &files, &events, &mut buffers)?;
-        prove_count("bytes moved", done.bytes, operations * job.block as u64)?;
-        report.add_transfer("request", operations, done.bytes, &stopwatch);
-        done.report(report, &job)
+        let (lead, requests) = (job.lead_periods() * job.period, periods * job.period);
+        let mut events = dealer.deal(lead);
+        let first = events.len();
+        events.extend(dealer.deal(requests));
+        let done = play(&job, &files, &events, first, &mut buffers)?;
+        prove_count("bytes moved", done.bytes, (lead + requests) * job.block as u64)?;
+        let stopwatch = done.time_to_idle();
+        report.add_transfer("request", requests, requests * job.block as u64, &stopwatch);
+        done.report(report, &job, &stopwatch);
+        Ok(())
     })?;
-    if job.mode == Mode::Read {
+    // A short trial is a part of a run, and has no end: sysbench's would be most of it.
+    if job.mode == Mode::Read || !trial.is_tools_run() {
         return Ok(());
     }
     trial.run_once(|report| {
         let once = (0..job.files).map(|file| Event { kind: EventKind::Fsync, file: file as usize, at: 0 });
         let each_thread = vec![once; job.threads].into_iter().flatten().collect::<Vec<_>>();
-        play(&job, &files, &each_thread, &mut buffers)?.0.report(report, &job)
+        let done = play(&job, &files, &each_thread, 0, &mut buffers)?;
+        let stopwatch = done.time_to_end();
+        done.report(report, &job, &stopwatch);
+        Ok(())
     })
 }
 
 const MOST_FILES: u64 = 4_096;
 const MOST_THREADS: u64 = 256;
+/// Requests of a period where none of them is followed by fsyncs.
+const USUAL_PERIOD: u64 = 100;
+/// Bounds the memory of a period, whose events are drawn beforehand: 8 MB where it is five times as long.
+const LONGEST_FSYNC_EVERY: u64 = 1 << 16;
+/// Requests after which the mixture of reads and writes begins anew.
+const MIXTURE: u64 = 5;
+
+/// Counts the requests of an operation, which is a period; none where the parameters cannot be read.
+pub(crate) fn requests_an_operation(parameters: &Parameters) -> Option<u64> {
+    RandomSettings::from_parameters(parameters).ok().map(|job| job.period)
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
@@ -58,6 +80,9 @@ struct RandomSettings {
     files: u64,
     file_bytes: u64,
     fsync_every: u64,
+    /// Requests of an operation, after which everything begins anew: the mixture of reads and writes, and the requests between two
+    /// fsyncs of all files. A batch of a part of one has too many fsyncs, or none.
+    period: u64,
     threads: usize,
 }
 
@@ -72,14 +97,28 @@ impl RandomSettings {
             return Err(broken_failure("total", "a file does not hold whole blocks"));
         }
         let modes = [("rndrw", Mode::ReadWrite), ("rndrd", Mode::Read), ("rndwr", Mode::Write)];
+        let mode = parameters.one_of("mode", &modes)?;
+        let fsync_every = parameters.get_integer_within("fsync_every", 0..=LONGEST_FSYNC_EVERY)?;
+        let period = match (mode, fsync_every) {
+            (_, 0) | (Mode::Read, _) => USUAL_PERIOD,
+            (Mode::ReadWrite, every) if !every.is_multiple_of(MIXTURE) => MIXTURE * every,
+            (Mode::ReadWrite | Mode::Write, every) => every,
+        };
         Ok(RandomSettings {
-            mode: parameters.one_of("mode", &modes)?,
+            mode,
             block: block as usize,
             files,
             file_bytes,
-            fsync_every: parameters.get_integer("fsync_every")?,
+            fsync_every,
+            period,
             threads: parameters.get_integer_within("threads", 1..=MOST_THREADS)? as usize,
         })
+    }
+
+    /// Counts the periods before each batch that are not timed. Where threads share the events, its first one is taken while others
+    /// are still at the events before, and its end is when the next one would be: no thread waits for others at either.
+    fn lead_periods(&self) -> u64 {
+        u64::from(self.threads > 1)
     }
 
     /// Draws a place over all files laid end to end, at a whole block.
@@ -147,17 +186,23 @@ impl Dealer<'_> {
     }
 }
 
-/// Times by kind, and bytes moved.
+/// Times by kind of the events that count, and bytes moved by all.
 struct Done {
     read: Laps,
     write: Laps,
     fsync: Laps,
     bytes: u64,
+    /// When the first event that counts was taken.
+    started_ns: u64,
+    /// When a thread first found nothing left to do, and when the last one did.
+    idle_ns: u64,
+    ended_ns: u64,
 }
 
 impl Done {
     fn nothing() -> Self {
-        Done { read: Laps::new(), write: Laps::new(), fsync: Laps::new(), bytes: 0 }
+        let [read, write, fsync] = [Laps::new(), Laps::new(), Laps::new()];
+        Done { read, write, fsync, bytes: 0, started_ns: u64::MAX, idle_ns: u64::MAX, ended_ns: 0 }
     }
 
     fn merge(&mut self, other: &Done) {
@@ -165,86 +210,105 @@ impl Done {
         self.write.merge(&other.write);
         self.fsync.merge(&other.fsync);
         self.bytes += other.bytes;
+        self.started_ns = self.started_ns.min(other.started_ns);
+        self.idle_ns = self.idle_ns.min(other.idle_ns);
+        self.ended_ns = self.ended_ns.max(other.ended_ns);
     }
 
-    /// Reports the laps of each kind. Kinds that did not occur in this batch are not reported: nothing is not zero.
-    fn report(self, report: &mut Report, job: &RandomSettings) -> Result<(), Failure> {
+    /// Times from the first event to the moment when the one after the last would have been taken, which is a whole number of
+    /// periods of a run that goes on.
+    fn time_to_idle(&self) -> Stopwatch {
+        Stopwatch::from_elapsed(self.idle_ns.saturating_sub(self.started_ns))
+    }
+
+    /// Times from the first event to the end of the last one.
+    fn time_to_end(&self) -> Stopwatch {
+        Stopwatch::from_elapsed(self.ended_ns.saturating_sub(self.started_ns))
+    }
+
+    /// Reports the laps of each kind over the time of all, as sysbench counts. Kinds that did not occur in this batch are not
+    /// reported: nothing is not zero.
+    fn report(self, report: &mut Report, job: &RandomSettings, stopwatch: &Stopwatch) {
         for (series, laps) in [("read", self.read), ("write", self.write), ("fsync", self.fsync)] {
             let bytes = if series == "fsync" { 0 } else { laps.operations() * job.block as u64 };
             if laps.operations() > 0 {
-                report.add_latency(series, bytes, laps);
+                report.add_latency_within(series, bytes, laps, stopwatch);
             }
         }
-        Ok(())
     }
 }
 
-/// Plays the events through; every thread takes the next one as soon as it is free.
+/// Plays the events through, of which those from `first` on count; every thread takes the next one as soon as it is free.
 fn play(
     job: &RandomSettings,
     files: &[OwnedFd],
     events: &[Event],
+    first: usize,
     buffers: &mut [Buffer],
-) -> Result<(Done, Stopwatch), Failure> {
+) -> Result<Done, Failure> {
     let (next, together) = (AtomicUsize::new(0), Barrier::new(job.threads));
     let (next, together) = (&next, &together);
     let work = move |buffer: &mut Buffer| {
         let mut done = Done::nothing();
         together.wait();
-        let started_ns = now_ns();
-        take(files, events, next, buffer, &mut done).map_err(|e| broken_failure("a request", e))?;
-        Ok::<_, Failure>((done, started_ns, now_ns()))
+        take(files, (events, first), next, buffer, &mut done).map_err(|e| broken_failure("a request", e))?;
+        Ok::<_, Failure>(done)
     };
-    let (mut all, mut first_ns, mut last_ns) = (Done::nothing(), u64::MAX, 0);
-    let mut add = |(done, started_ns, ended_ns): (Done, u64, u64)| {
-        all.merge(&done);
-        (first_ns, last_ns) = (first_ns.min(started_ns), last_ns.max(ended_ns));
-    };
-    match buffers {
-        [only] => add(work(only)?),
-        several => std::thread::scope(|scope| -> Result<(), Failure> {
+    let all = match buffers {
+        [only] => work(only)?,
+        several => std::thread::scope(|scope| -> Result<Done, Failure> {
             let running: Vec<_> =
                 several.iter_mut().map(|buffer| scope.spawn(move || work(buffer))).collect();
+            let mut all = Done::nothing();
             for worker in running {
-                add(worker.join().map_err(|_| broken_failure("a thread", "it panicked"))??);
+                all.merge(&worker.join().map_err(|_| broken_failure("a thread", "it panicked"))??);
             }
-            Ok(())
+            Ok(all)
         })?,
-    }
+    };
     let count = all.read.operations() + all.write.operations() + all.fsync.operations();
-    prove_count("events", count, events.len() as u64)?;
-    Ok((all, Stopwatch::from_elapsed(last_ns.saturating_sub(first_ns))))
+    prove_count("events", count, (events.len() - first) as u64)?;
+    Ok(all)
 }
 
 crate::timed! {
     fn take(
         files: &[OwnedFd],
-        events: &[Event],
+        (events, first): (&[Event], usize),
         next: &AtomicUsize,
         buffer: &mut [u8],
         done: &mut Done,
     ) -> Result<(), Errno> {
-        while let Some(event) = events.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let file = files[event.file].as_fd();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
             let started_ns = now_ns();
-            match event.kind {
+            let Some(event) = events.get(at) else {
+                (done.idle_ns, done.ended_ns) = (started_ns, started_ns);
+                return Ok(());
+            };
+            if at == first {
+                done.started_ns = started_ns;
+            }
+            let file = files[event.file].as_fd();
+            let laps = match event.kind {
                 EventKind::Read => {
-                    let read = pread(file, buffer, event.at)?;
-                    done.read.add(started_ns, now_ns());
-                    done.bytes += read as u64;
+                    done.bytes += pread(file, buffer, event.at)? as u64;
+                    &mut done.read
                 }
                 EventKind::Write => {
-                    let written = pwrite(file, buffer, event.at)?;
-                    done.write.add(started_ns, now_ns());
-                    done.bytes += written as u64;
+                    done.bytes += pwrite(file, buffer, event.at)? as u64;
+                    &mut done.write
                 }
                 EventKind::Fsync => {
                     fsync(file)?;
-                    done.fsync.add(started_ns, now_ns());
+                    &mut done.fsync
                 }
+            };
+            let ended_ns = now_ns();
+            if at >= first {
+                laps.add(started_ns, ended_ns);
             }
         }
-        Ok(())
     }
 }
 
@@ -253,38 +317,80 @@ mod tests {
     use super::super::tests::{make_trial_request, run_trial};
     use super::*;
     use crate::descriptions::file_random::PROBE;
-    use tare_data::batch::{Batch, Phase};
+    use tare_data::batch::{Batch, Phase, Timed};
     use tare_data::request::Amount;
 
+    /// Lists the warm batches of a series.
+    fn list_warm(batches: &[Batch], series: &str) -> Vec<Timed> {
+        let of = batches.iter().filter(|batch| batch.series == series && batch.phase == Phase::Warm);
+        of.flat_map(|batch| batch.sample.iter_timed().collect::<Vec<_>>()).collect()
+    }
+
     fn count(batches: &[Batch], series: &str) -> u64 {
-        let operations = |batch: &&Batch| batch.series == series && batch.phase == Phase::Warm;
-        batches
-            .iter()
-            .filter(operations)
-            .flat_map(|batch| batch.sample.iter_timed().map(|timed| timed.operations))
-            .sum()
+        list_warm(batches, series).iter().map(|timed| timed.operations).sum()
+    }
+
+    fn run(parameters: &[(&str, &str)], amount: Amount) -> Vec<Batch> {
+        let small = [&[("files", "4"), ("total", "1MiB")], parameters].concat();
+        let mut request = make_trial_request(&PROBE, &small);
+        request.amount = amount;
+        run_trial(&request).unwrap()
     }
 
     #[test]
-    fn three_reads_go_to_two_writes_and_every_file_is_synced_after_100() {
-        for threads in [1, 3] {
-            let number = threads.to_string();
-            let mut small =
-                make_trial_request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("threads", &number)]);
-            small.amount = Amount::Operations { batch: 500, batches: 2 };
-            let batches = run_trial(&small).unwrap();
-            // The cold request is the first of 1,001, and a read.
-            assert_eq!((count(&batches, "read"), count(&batches, "write")), (600, 400));
-            assert_eq!(count(&batches, "fsync"), 10 * 4 + threads * 4);
+    fn the_shortest_batch_has_the_mixture_of_a_long_run() {
+        for (threads, every, requests, fsyncs) in
+            [("1", "100", 100, 4), ("3", "100", 100, 4), ("1", "2", 10, 4 * 4), ("2", "7", 35, 5 * 4)]
+        {
+            let parameters = [("threads", threads), ("fsync_every", every)];
+            let batches = run(&parameters, Amount::Operations { batch: 1, batches: 3 });
+            let all = list_warm(&batches, "request");
+            let of_kinds = [("read", requests * 3 / 5), ("write", requests * 2 / 5), ("fsync", fsyncs)];
+            assert_eq!(all.len(), 3);
+            for (series, operations) in of_kinds {
+                let of_series = list_warm(&batches, series);
+                assert_eq!(of_series.len(), 3, "{threads} {every} {series}");
+                for (timed, all) in of_series.iter().zip(&all) {
+                    assert_eq!(
+                        (timed.operations, all.operations),
+                        (operations, requests),
+                        "{every} {series}"
+                    );
+                    // Reads a second are of the whole time, and not of the time in reads.
+                    assert_eq!(timed.elapsed_ns, all.elapsed_ns, "{series}");
+                }
+            }
         }
     }
 
     #[test]
+    fn three_reads_go_to_two_writes_and_every_file_is_synced_after_100() {
+        for threads in ["1", "3"] {
+            let batches = run(&[("threads", threads)], Amount::Operations { batch: 5, batches: 2 });
+            assert_eq!((count(&batches, "read"), count(&batches, "write")), (600, 400));
+            assert_eq!(count(&batches, "fsync"), 10 * 4);
+        }
+    }
+
+    #[test]
+    fn only_a_run_of_a_tools_length_ends_with_fsyncs_of_each_thread() {
+        let batches = run(&[("threads", "3")], Amount::Duration { batch: 1, seconds: 0.0 });
+        assert_eq!((count(&batches, "request"), count(&batches, "fsync")), (0, 3 * 4));
+    }
+
+    #[test]
     fn what_only_reads_syncs_nothing() {
-        let mut small = make_trial_request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("mode", "rndrd")]);
-        small.amount = Amount::Operations { batch: 200, batches: 1 };
-        let batches = run_trial(&small).unwrap();
-        assert_eq!((count(&batches, "write"), count(&batches, "fsync")), (0, 0));
+        let amount = Amount::Operations { batch: 2, batches: 1 };
+        let batches = run(&[("mode", "rndrd")], amount);
+        assert_eq!(["request", "write", "fsync"].map(|series| count(&batches, series)), [200, 0, 0]);
+    }
+
+    #[test]
+    fn a_batch_ends_when_its_next_event_would_be_taken() {
+        let thread = |started_ns, idle_ns| Done { started_ns, idle_ns, ended_ns: idle_ns, ..Done::nothing() };
+        let mut all = thread(u64::MAX, 900);
+        all.merge(&thread(100, 1_200));
+        assert_eq!((all.time_to_idle().elapsed_ns(), all.time_to_end().elapsed_ns()), (800, 1_100));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use tare_data::failure::Failure;
+use tare_data::names::Case;
 
 #[cfg(unix)]
 use crate::carried::{applets, company, workloads};
@@ -75,7 +76,14 @@ mod user_command;
 #[cfg(unix)]
 mod work_lasting;
 
-pub(crate) use file_queue::requests_an_operation;
+/// Counts the requests of an operation of a probe that has many in each; none where its parameters cannot be read.
+pub(crate) fn requests_an_operation(case: &Case) -> Option<u64> {
+    let count = match case.probe.as_str() {
+        "file.queue" => file_queue::requests_an_operation,
+        _ => file_random::requests_an_operation,
+    };
+    count(&case.parameters)
+}
 
 /// Loop of a probe, which measures as a trial demands.
 pub type Run = fn(&mut Trial<'_>) -> Result<(), Failure>;

@@ -222,6 +222,11 @@ impl<'a> Trial<'a> {
         self.request.amount == Amount::Calibrate
     }
 
+    /// Tells whether this trial goes on for a fixed time, as the run of a tool does from its beginning to its end.
+    pub(crate) fn is_tools_run(&self) -> bool {
+        matches!(self.request.amount, Amount::Duration { .. })
+    }
+
     /// Tells whether this trial is one run of a command whose output is kept.
     pub(crate) fn keeps_outcome(&self) -> bool {
         self.request.amount == Amount::Outcome

@@ -36,7 +36,19 @@ impl Report {
 
     /// Adds operations that were timed one by one; `bytes` moved in all, or 0 where bytes are not counted.
     pub(crate) fn add_latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
-        let (operations, elapsed_ns) = (laps.operations(), vec![laps.elapsed_ns()]);
+        let stopwatch = Stopwatch::from_elapsed(laps.elapsed_ns());
+        self.add_latency_within(series, bytes, laps, &stopwatch);
+    }
+
+    /// Adds operations that were timed one by one, over the time of a stretch in which there were others, too.
+    pub(crate) fn add_latency_within(
+        &mut self,
+        series: &'static str,
+        bytes: u64,
+        laps: Laps,
+        stopwatch: &Stopwatch,
+    ) {
+        let (operations, elapsed_ns) = (laps.operations(), vec![stopwatch.elapsed_ns()]);
         let times = Some(Box::new(laps.into_histogram()));
         self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times }));
     }
