@@ -360,11 +360,18 @@ impl<'a> SysbenchRun<'a> {
                     ("bs", bs),
                     ("files", files),
                     ("total", total),
+                    ("fsync_every", of("fsync each")),
                     ("threads", threads),
                 ];
                 part.set_counterpart("file.random", &parameters);
-                // sysbench's rates are over the whole run; tare's `reads` over the time in reads. Its `rate` is of all requests,
-                // which are of one kind unless the mode has two.
+                // Both count over the whole run. What a mode does not have, sysbench has 0 of a second.
+                if matches!(
+                    (mode.trim(), name),
+                    ("rndrw", _) | ("rndrd", "reads") | ("rndwr", "writes" | "fsyncs")
+                ) {
+                    part.metric_of(Statistic::Rate, name);
+                }
+                // tare's `rate` is of all requests, which are of one kind unless the mode has two.
                 if matches!((mode.trim(), name), ("rndrd", "reads") | ("rndwr", "writes")) {
                     part.metric_of(Statistic::Throughput, "rate");
                 }

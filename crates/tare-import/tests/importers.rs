@@ -161,7 +161,7 @@ fn counterparts_are_what_the_output_fixes() {
         (
             "sysbench-fileio.txt",
             "fileio rndrw reads",
-            "file.random?bs=16KiB&files=4&mode=rndrw&threads=1&total=4MiB",
+            "file.random?bs=16KiB&files=4&fsync_every=100&mode=rndrw&threads=1&total=4MiB",
         ),
         ("unixbench.txt", "Process Creation", "proc.spawn"),
         ("fio-randrw.json", "a: read", ""),
@@ -195,7 +195,7 @@ fn counterparts_are_what_the_output_fixes() {
 }
 
 #[test]
-fn requests_of_a_whole_run_are_not_those_of_the_time_in_reads() {
+fn requests_a_second_are_of_the_whole_run_and_bytes_of_one_kind() {
     let text = String::from_utf8(bytes("sysbench-fileio.txt")).unwrap();
     let metrics = |mode: &str| {
         let text = text.replace("random r/w test", mode);
@@ -203,8 +203,12 @@ fn requests_of_a_whole_run_are_not_those_of_the_time_in_reads() {
         let named = imported.figures.iter().flat_map(|figure| &figure.values);
         named.filter_map(|value| Some((value.statistic, value.metric.clone()?))).collect::<Vec<_>>()
     };
-    assert_eq!(metrics("random r/w test"), []);
-    assert_eq!(metrics("random read test"), [(Statistic::Throughput, "rate".to_owned())]);
+    let [reads, writes, fsyncs] =
+        ["reads", "writes", "fsyncs"].map(|metric| (Statistic::Rate, metric.to_owned()));
+    let bytes = (Statistic::Throughput, "rate".to_owned());
+    assert_eq!(metrics("random r/w test"), [reads.clone(), writes.clone(), fsyncs.clone()]);
+    assert_eq!(metrics("random read test"), [reads, bytes.clone()]);
+    assert_eq!(metrics("random write test"), [writes, bytes, fsyncs]);
 }
 
 #[test]
