@@ -93,9 +93,10 @@ impl TableTexts {
     /// part begins with an empty line. Nothing that comes after rows without room has any.
     pub(super) fn split_rows(self, width: usize, room: &mut [usize; 2]) -> [Vec<String>; 2] {
         let part = |from: usize, until: usize, notes: &[String]| {
+            let is_empty = from == until && notes.is_empty();
             let (lines, notes) = (self.lines[from..until].to_vec(), notes.to_vec());
             let lines = table_lines(TableTexts { lines, notes, ..self.clone() }, width);
-            if from == until { Vec::new() } else { [vec![String::new()], lines].concat() }
+            if is_empty { Vec::new() } else { [vec![String::new()], lines].concat() }
         };
         let all = self.lines.len();
         let fits = |rows: &usize| part(0, *rows, &[]).len() <= room[0];
@@ -135,7 +136,7 @@ fn with_ratios(values: &[Option<f64>], decimals: usize, mark: impl Fn(usize) -> 
 /// Renders a table: its heading, a line per value, and below them the reasons for missing or incomparable
 /// values. Where it is too wide, titles fold, then columns go below each other.
 pub(super) fn table_lines(table: TableTexts, width: usize) -> Vec<String> {
-    let TableTexts { heading, groups, heads, lines, notes } = table;
+    let TableTexts { heading, mut groups, heads, lines, notes } = table;
     let mut out = wrap_text(&heading, width);
     let (names, texts): (Vec<String>, Vec<Vec<String>>) = lines.into_iter().unzip();
     let widest = |at: usize| {
@@ -152,12 +153,14 @@ pub(super) fn table_lines(table: TableTexts, width: usize) -> Vec<String> {
         let row = |name: &str, cells: &[String]| {
             let mut line = padded_end(name, first);
             for (cell, width) in cells[from..until].iter().zip(&widths[from..until]) {
-                line.push_str(&" ".repeat(GAP + width.saturating_sub(count_columns(cell))));
+                line.push_str(&" ".repeat((GAP + width).saturating_sub(count_columns(cell))));
                 line.push_str(cell);
             }
             line.trim_end().to_owned()
         };
-        if !groups.is_empty() {
+        // A group goes on where its columns do.
+        if let Some(group) = groups.iter().take(from + 1).rfind(|group| !group.is_empty()).cloned() {
+            groups[from] = group;
             out.push(row("", &groups));
         }
         out.push(row("", &heads));

@@ -325,6 +325,42 @@ fn a_first_screen_has_the_answer_and_twelve_rows_and_the_rest_is_below() {
 }
 
 #[test]
+fn columns_below_others_keep_the_head_of_their_group() {
+    let texts = |of: [&str; 5]| of.map(str::to_owned).to_vec();
+    let table = TableTexts {
+        heading: "As printed, and here:".into(),
+        groups: texts(["article", "", "here", "", ""]),
+        heads: texts(["linux", "wsl2", "native", "wsl2-like", "ratio"]),
+        lines: vec![(
+            "time a process, ms".into(),
+            texts(["0.0448", "0.0820 (1.83x)", "0.0460", "0.0920", "2.00x"]),
+        )],
+        notes: Vec::new(),
+    };
+    let lines = table_lines(table, 60);
+    assert!(lines.iter().all(|line| !line.is_empty() && count_columns(line) <= 60), "{lines:#?}");
+    let groups: Vec<&str> =
+        lines.iter().map(|line| line.trim()).filter(|line| line.ends_with("here")).collect();
+    assert_eq!(groups.len(), 2, "{lines:#?}");
+    assert_eq!(groups[1], "here");
+}
+
+#[test]
+fn a_table_without_rows_keeps_its_notes() {
+    let note = "- wsl2-like: its trials do not give it".to_owned();
+    let table = TableTexts {
+        heading: "As dd prints its rate:".into(),
+        groups: Vec::new(),
+        heads: vec!["native".into(), "wsl2-like".into()],
+        lines: Vec::new(),
+        notes: vec![note.clone()],
+    };
+    let mut room = [20, 12];
+    let [first, rest] = table.split_rows(80, &mut room);
+    assert_eq!((first.len(), rest.last(), room), (0, Some(&note), [20, 12]));
+}
+
+#[test]
 fn trials_as_long_as_netperf_s_are_runs_and_not_pooled() {
     let mut planned = case("net.rr", &[], (None, Some("host")));
     planned.amount = Amount::Duration { batch: 50, seconds: 10.0 };
