@@ -17,6 +17,9 @@ use self::prices::{Price, Prices};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::verdicts::summary::{list_counted_trials, read_series};
 
+/// Rounds from which a price explains a difference, where any has as many: from six on a median has an interval.
+pub const ROUNDS_OF_A_PRICE: usize = 6;
+
 /// Demand of a command where it was counted, and its bill in each environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
@@ -44,7 +47,8 @@ pub struct Bill {
     pub rounds: usize,
     /// Largest amount first. Work whose price is not known in both is in `unpriced`.
     pub lines: Vec<Line>,
-    /// Work that the command asks for, without a price in the baseline or here, or with one that noise hides.
+    /// Work that the command asks for, without a price in the baseline or here, with one that noise hides, or with one of few rounds where
+    /// others have enough.
     pub unpriced: Vec<Work>,
     pub forecast: Forecast,
     /// The difference that no line explains; none where the command was not timed on both sides.
@@ -218,15 +222,15 @@ fn bill(
     (baseline, here): (&Prices, &Prices),
     (target, (baseline_ns, here_ns), delaying, beside): (&Side, (Option<f64>, Option<f64>), f64, f64),
 ) -> Option<Bill> {
-    let (mut lines, mut unpriced, mut rounds) = (Vec::new(), Vec::new(), usize::MAX);
+    let (mut lines, mut unpriced) = (Vec::new(), Vec::new());
     let mut starts: BTreeSet<u32> = BTreeSet::new();
+    let rounds_of = |line: &Line| baseline.0[&line.work].rounds.min(here.0[&line.work].rounds);
     for (&work, &amount) in &demand.amounts {
         let (Some(of_baseline), Some(price)) = (baseline.0.get(&work), here.0.get(&work)) else {
             unpriced.push(work);
             continue;
         };
         starts.extend(price.by_start.keys());
-        rounds = rounds.min(of_baseline.rounds).min(price.rounds);
         lines.push(line(work, amount * delaying, (of_baseline, price), amount));
     }
     lines.sort_by(|a, b| b.more_ns.abs().total_cmp(&a.more_ns.abs()));
@@ -248,15 +252,19 @@ fn bill(
     let lowest = extremes.map(|times| least * times).into_iter().fold(f64::INFINITY, f64::min);
     let highest = extremes.map(|times| most * times).into_iter().fold(f64::NEG_INFINITY, f64::max);
     let range = ratio(lowest).zip(ratio(highest)).filter(|_| !by_start.is_empty());
-    // No work is for nothing: a price of 0 is one that noise hides, and explains nothing.
+    // No work is for nothing: a price of 0 is one that noise hides, and explains nothing. Nor does one of few rounds, where others have
+    // enough; computing alone, which is quick to price, explains little.
+    let is_plain = |line: &Line| line.baseline_ns > 0.0 && line.here_ns > 0.0;
+    let is_sure = |line: &Line| is_plain(line) && rounds_of(line) >= ROUNDS_OF_A_PRICE;
+    let is_enough = lines.iter().any(|line| line.work != Work::Computing && is_sure(line));
     let (lines, hidden): (Vec<Line>, Vec<Line>) =
-        lines.into_iter().partition(|line| line.baseline_ns > 0.0 && line.here_ns > 0.0);
+        lines.into_iter().partition(|line| if is_enough { is_sure(line) } else { is_plain(line) });
     unpriced.extend(hidden.iter().map(|line| line.work));
     let shown: f64 = lines.iter().map(|line| line.more_ns).sum();
     (!lines.is_empty()).then(|| Bill {
         target: target.name.clone(),
         ns: here_ns,
-        rounds,
+        rounds: lines.iter().map(rounds_of).min().unwrap_or(0),
         unpriced,
         forecast: Forecast {
             ratio: ratio(explained * beside),

@@ -111,6 +111,22 @@ fn a_price_that_noise_hides_is_none() {
 }
 
 #[test]
+fn a_price_of_few_rounds_leaves_the_others_their_bill() {
+    let few = |cases: &[&str]| {
+        let mut session = measured(8e6);
+        let is_few = |case: &str| cases.iter().any(|few| case.contains(few));
+        session.trials.retain(|trial| trial.round < 3 || !is_few(&trial.case));
+        let bill = bill_of(&session);
+        let works: Vec<Work> = bill.lines.iter().map(|line| line.work).collect();
+        (works, bill.rounds, bill.unpriced, bill.rest_ns)
+    };
+    let opens = few(&["open"]);
+    assert_eq!(opens, (vec![Work::OtherCalls], 9, vec![Work::Execs, Work::Opens], Some(800_000.0)));
+    let (works, rounds, ..) = few(&["open", "fstat"]);
+    assert_eq!((works.len(), rounds), (2, 3), "no price has enough, and there is no bill yet");
+}
+
+#[test]
 fn lines_and_rest_are_the_difference() {
     let bill = bill_of(&measured(8e6));
     let line = |work| bill.lines.iter().find(|line| line.work == work).unwrap();

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tare_analysis::bill::ROUNDS_OF_A_PRICE;
 use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::order;
 use tare_analysis::verdicts::stopping::rounds_before_look;
@@ -139,9 +140,14 @@ impl Course {
 
     /// Lists the open cases among which the next one is, and tells whether they are those of the first pass. As long as a quick one lacks
     /// rounds of it, they are all that lack some; not those that wait for a disk, for whoever else uses it decides how long they take.
-    /// There is none without a limit of time, nor in the second half of a time that is too short for it.
+    /// There is none without a limit of time, nor in the second half of a time that is too short for it. Where a command is explained,
+    /// those come before that lack rounds of a price, whatever they wait for: without them it has no part in the bill.
     fn list_pass(&self, now_ns: u64) -> (Vec<usize>, bool) {
         let open: Vec<usize> = (0..self.rounds.len()).filter(|case| self.has_rounds(*case)).collect();
+        let unpriced: Vec<usize> = open.iter().copied().filter(|case| self.lacks_price(*case)).collect();
+        if !unpriced.is_empty() {
+            return (unpriced, true);
+        }
         let waits = |case: usize| self.session.plan.cases[case].declared.waits_for_disk();
         let is_first = |case: &usize| self.rounds[*case] < FIRST_PASS && !waits(*case);
         let first: Vec<usize> = open.iter().copied().filter(is_first).collect();
@@ -151,6 +157,12 @@ impl Course {
         let has_time = |left_s: f64| !self.is_late(now_ns) || rest_s <= left_s;
         let is_on = rest_s > 0.0 && self.left_s(now_ns).is_some_and(has_time);
         (if is_on { first } else { open }, is_on)
+    }
+
+    /// Tells whether a case has too few rounds for the price of a bill, in an environment that may rest in some.
+    fn lacks_price(&self, case: usize) -> bool {
+        let every = (0..self.targets.len()).map(|target| self.open.round_spacing(target)).max().unwrap_or(1);
+        !self.session.plan.demands.is_empty() && self.rounds[case] < ROUNDS_OF_A_PRICE as u32 * every
     }
 
     /// Tells whether half of the time is over.

@@ -7,14 +7,19 @@ use crate::asked::{Measured, Request};
 use crate::session::enter::sides::name_command_sides;
 use crate::study::user_command::UserCommand;
 
-/// Plans a session of these commands in one environment.
-fn plan_commands(commands: &[&str]) -> PlanRequest<'static> {
+/// Requests these commands natively.
+fn request_commands(commands: &[&str]) -> Request {
     let of = |(at, words): (usize, &&str)| {
         let (command, title) = (vec![(*words).to_owned()], (*words).to_owned());
         (format!("{at}-x"), UserCommand { command, title, ..UserCommand::default() })
     };
     let study = Study::of_commands("commands", commands.iter().enumerate().map(of).collect());
-    let mut request = Request::new(Measured::Commands(study), "native", PathBuf::new());
+    Request::new(Measured::Commands(study), "native", PathBuf::new())
+}
+
+/// Plans a session of these commands in one environment.
+fn plan_commands(commands: &[&str]) -> PlanRequest<'static> {
+    let mut request = request_commands(commands);
     request.compares_commands = true;
     let mut selection = request.make_selection().unwrap();
     // The arena has no places.
@@ -84,6 +89,29 @@ fn a_command_that_is_explained_has_no_starts_for_its_outcome() {
     let (record, _) = planned(&mut arena, folder.path(), request);
     let session = read_session(&record).unwrap().session;
     assert!(!session.plan.demands.is_empty() && session.outcomes.is_empty(), "{:?}", session.outcomes);
+}
+
+#[test]
+fn a_price_that_waits_for_a_disk_has_the_rounds_of_a_bill_before_others_have_many() {
+    let quick = ["null", "time.read", "sys.getppid", "file.sync"].map(String::from);
+    for budget_s in 20..40 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+        arena.overhead_ns = 100_000_000;
+        let all = Study::from_name("full").unwrap().expand_cases(None, None).unwrap();
+        let command = request_commands(&["./old"]).make_selection().unwrap().selected;
+        let mut selected = [command, select_cases(all, &quick).unwrap()].concat();
+        selected.iter_mut().for_each(|selected| selected.case.place = None);
+        let budget_s = Some(f64::from(budget_s));
+        let request = PlanRequest { selected, budget_s, counts_demand: true, ..plan_request(targets(1)) };
+        let (record, _) = planned(&mut arena, folder.path(), request);
+        let session = read_session(&record).unwrap().session;
+        for case in &session.plan.cases {
+            let of_case = |trial: &&Trial| trial.case == case.id && trial.target == "layer0";
+            let rounds = session.trials.iter().filter(of_case).count();
+            assert!(rounds >= 6, "{rounds} of {} in {budget_s:?} s", case.id);
+        }
+    }
 }
 
 #[test]

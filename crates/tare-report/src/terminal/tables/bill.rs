@@ -1,7 +1,7 @@
 //! The bill of a command: a table for each environment that breaks its difference down.
 
 use anstyle::Style;
-use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, compute_charges};
+use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, ROUNDS_OF_A_PRICE, compute_charges};
 use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Missing, Row, Why};
 use tare_data::session::Session;
 use tare_data::session::demand::{Counted, Work};
@@ -21,8 +21,6 @@ const PRICES_LEGEND: &str = message!(
      pause are differences of two measured times, and are 0 where noise hides them. Computing is compared with the \
      baseline's."
 );
-/// Rounds of prices from which a difference is broken down: from six on a median has an interval.
-const ROUNDS_OF_A_BILL: usize = 6;
 /// Parts of a difference that the first sentence names, and the least share of one.
 const NAMED_PARTS: usize = 3;
 const LEAST_NAMED: f64 = 0.05;
@@ -89,11 +87,11 @@ fn of_command(
     for bill in &command.bills {
         out.extend(wrap_paragraph("", &format_headline(findings, command, bill, language), width));
         out.push(String::new());
-        if bill.rounds < ROUNDS_OF_A_BILL {
+        if bill.rounds < ROUNDS_OF_A_PRICE {
             let few = say!(
                 language,
-                "No bill yet: it needs {least} runs of every price, and has {rounds}; a longer --budget has more.",
-                least = ROUNDS_OF_A_BILL,
+                "No bill yet: it needs {least} runs of its prices, and has {rounds}; a longer --budget has more.",
+                least = ROUNDS_OF_A_PRICE,
                 rounds = bill.rounds
             );
             out.extend(wrap_paragraph("! ", &few, width));
@@ -341,7 +339,7 @@ fn difference_is_found(findings: &Findings, command: &Explained, bill: &Bill) ->
 
 /// Tells whether there is a difference to explain, and prices of enough rounds to do it.
 pub(crate) fn is_broken_down(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
-    bill.rounds >= ROUNDS_OF_A_BILL && difference_is_found(findings, command, bill)
+    bill.rounds >= ROUNDS_OF_A_PRICE && difference_is_found(findings, command, bill)
 }
 
 /// Checks if typical and mean costs are known to be the same.
@@ -508,7 +506,8 @@ pub(crate) fn describe_forecast(bill: &Bill, language: Language) -> String {
             bill.unpriced.iter().map(|work| words::describe_work(*work, language).to_owned()).collect();
         sentences.push(say!(
             language,
-            "Without a price in both environments, and so not explained: {kinds}.",
+            "Without a price of {least} runs in both environments, and so not explained: {kinds}.",
+            least = ROUNDS_OF_A_PRICE,
             kinds = language.join_with_commas(&kinds),
         ));
     }

@@ -99,7 +99,7 @@ fn the_first_sentence_has_the_difference_and_its_largest_parts_unless_rounds_are
     let too_much = render(Bill { rest_ns: Some(-1.8e5), ..bill.clone() });
     assert!(!too_much.contains("; not explained"), "{too_much}");
     let few = render(Bill { rounds: 5, ..bill });
-    assert!(few.contains("No bill yet: it needs 6 runs of every price, and has 5"), "{few}");
+    assert!(few.contains("No bill yet: it needs 6 runs of its prices, and has 5"), "{few}");
     assert!(!few.contains("75 %") && few.starts_with("make: 1.00 ms in "), "{few}");
 }
 
