@@ -1,6 +1,6 @@
 //! `tare explain`: explains a command's time, shows prices of environments, and forecasts commands from them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tare_analysis::{Options, bill};
@@ -110,19 +110,19 @@ fn time_first(
     let (budget, only) = (Some(budget), Vec::new());
     let options = SessionOptions { budget, only, record: None, ..args.session.clone() };
     // The user's folder may refuse a file, and gets none that is removed again.
-    let record = name_first_record(&options.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
-    let environments = args.environments.clone();
-    let request = Request { environments, record: record.clone(), ..counted(commands, &options)? };
-    let session = recorded::measure_session(request, options.scratch.as_deref())
-        .and_then(|recorded| Ok(tare_record::read_session(&recorded.record)?.session));
-    let removed = std::fs::remove_file(&record);
+    let scratch = options.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    let session = keep_for_now(&scratch, |record| {
+        let (environments, record) = (args.environments.clone(), record.to_owned());
+        let request = Request { environments, record, ..counted(commands, &options)? };
+        let recorded = recorded::measure_session(request, options.scratch.as_deref())?;
+        Ok(tare_record::read_session(&recorded.record)?.session)
+    });
     // The session refuses whatever cannot be measured with the prices as well, with its reason.
     let session = match session {
         Ok(session) => session,
         Err(error) if error.is_interruption() => return Err(error),
         Err(_) => return Ok(Some(Vec::new())),
     };
-    removed.map_err(LabError::storage_error("remove", &record))?;
     let findings = tare_analysis::compute_findings(&session, &Options::default());
     for line in terminal::tables::bill::describe_times(&findings, ui::find_language()) {
         ui::print_text(&(ui::wrap_text(&line, ui::measure_width()).join("\n") + "\n\n"), false)?;
@@ -134,9 +134,14 @@ fn time_first(
     Ok((session.ending != Ending::Interrupted).then(|| bill::list_needed_cases(demands)))
 }
 
-/// Builds a name for the record of the first answer that no other has, not even one of a session that begins in the same second.
-fn name_first_record(folder: &Path) -> Result<PathBuf, LabError> {
-    Ok(folder.join(paths::record_named(Path::new("tare-explain-%t-%r.tare"))?))
+/// Measures into a record that is removed again, with a new folder of its own: whatever is there already is somebody else's.
+fn keep_for_now<T>(
+    folder: &Path,
+    measure: impl FnOnce(&Path) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let own = tempfile::Builder::new().prefix("tare-explain-").tempdir_in(folder);
+    let own = own.map_err(LabError::storage_error("make a folder in", folder))?;
+    measure(&own.path().join("first.tare"))
 }
 
 fn prices(args: &Explain) -> Result<Exit, CommandError> {
@@ -280,8 +285,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_first_answers_of_one_second_have_records_of_their_own() {
-        let [one, other] = [(); 2].map(|()| name_first_record(Path::new("/tmp")).unwrap());
-        assert_ne!(one, other);
+    fn a_first_answer_removes_what_it_made_and_nothing_else() {
+        let shared = tempfile::tempdir().unwrap();
+        let (theirs, mut records) = (shared.path().join("first.tare"), Vec::new());
+        std::fs::write(&theirs, "theirs").unwrap();
+        for is_measured in [true, false] {
+            let measured = keep_for_now(shared.path(), |record| {
+                assert_eq!(std::fs::read_dir(record.parent().unwrap()).unwrap().count(), 0, "nobody else's");
+                records.push(record.to_owned());
+                std::fs::write(record, "ours").unwrap();
+                if is_measured { Ok(()) } else { Err(LabError::usage_error("not measured").into()) }
+            });
+            assert_eq!(measured.is_ok(), is_measured);
+        }
+        assert!(records[0] != records[1] && records.iter().all(|record| !record.parent().unwrap().exists()));
+        assert_eq!(std::fs::read_to_string(theirs).unwrap(), "theirs");
+        assert!(keep_for_now(&shared.path().join("none"), |_| Ok(())).is_err(), "it has no folder");
     }
 }
