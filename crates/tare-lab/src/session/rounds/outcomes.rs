@@ -15,6 +15,7 @@ use crate::asked::progress::{Event, Observer};
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};
 use crate::session::plan::before::trial_request;
+use crate::session::plan::budget::cut_deadline_ms;
 use crate::session::plan::outcomes::{choose_starts, has_outcome, limit_run, run_limit_ms};
 use crate::session::plan::prepare::CellIndex;
 use crate::session::rounds::course::Course;
@@ -153,6 +154,7 @@ impl Visits<'_> {
         let limited = limit_run(plan.targets[target].fill_case(&plan.cases[case].case), slowest_ns);
         // Prepare and conclude have as long as the command.
         let deadline_ms = 3 * run_limit_ms(&limited) + BESIDE_MS;
+        let deadline_ms = cut_deadline_ms(deadline_ms, self.course.until_ns, self.arena.now_ns());
         let request = trial_request(0, &limited, Amount::Outcome, &started, plan.seed, deadline_ms)?;
         let mut end = None;
         let sink = &mut |batch: &_| end = end.or(RunEnd::from_batch(batch));

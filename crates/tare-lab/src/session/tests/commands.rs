@@ -65,7 +65,10 @@ fn a_session_of_commands_that_is_interrupted_goes_on_with_the_same_commands() {
 fn plan_in_folder(commands: &[&str]) -> PlanRequest<'static> {
     let mut request = plan_commands(commands);
     let cases = request.selected.iter_mut().map(|selected| &mut selected.case);
-    cases.for_each(|case| drop(case.parameters.0.insert("folder".into(), "/made-up".into())));
+    for case in cases {
+        let parameters = [("folder", "/made-up"), ("timeout_s", "0")];
+        case.parameters.0.extend(parameters.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    }
     PlanRequest { budget_s: Some(60.0), ..request }
 }
 
@@ -79,6 +82,17 @@ fn runs_that_hang_are_counted_on_from_the_starts_for_outcomes_to_the_rounds() {
         Box::new(move |target, run| if hangs(target, run) { RunEnd::TimedOut } else { RunEnd::ExitCode(0) });
     planned(&mut arena, folder.path(), plan_in_folder(&["./old", "./new"]));
     assert_eq!(arena.ended[2], 6 + 3, "a side has four runs that hang, and no more");
+}
+
+#[test]
+fn a_run_for_the_outcome_that_hangs_ends_before_twice_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    arena.end = Box::new(|target, _| if target == 2 { RunEnd::TimedOut } else { RunEnd::ExitCode(0) });
+    let mut request = plan_in_folder(&["./old", "./new"]);
+    request.selected[0].case.parameters.0.insert("timeout_s".into(), "1000".into());
+    planned(&mut arena, folder.path(), request);
+    assert!(arena.now_ns < 121_000_000_000, "{}", arena.now_ns);
 }
 
 #[test]

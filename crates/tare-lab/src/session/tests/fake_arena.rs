@@ -9,6 +9,7 @@ use tare_data::request::{Amount, TrialRequest};
 use tare_probes::descriptions::{ALL_SLICES, QUICK_SLICE, USER_COMMAND, WORK_LASTING};
 
 use crate::session::arena::{Arena, Outcome, Started, Turning};
+use crate::session::plan::outcomes::run_limit_ms;
 
 /// Cost of an operation in the baseline.
 const OPERATION_NS: f64 = 200.0;
@@ -216,7 +217,16 @@ impl Arena for FakeArena {
         }
         let series = self.note_command(target, request);
         match request.amount {
-            Amount::Outcome => sink(&self.state_end(target)),
+            Amount::Outcome => {
+                let end = self.state_end(target);
+                let hangs = RunEnd::from_batch(&end) == Some(RunEnd::TimedOut);
+                let took_ms = if hangs { run_limit_ms(&request.case) } else { 0 };
+                self.now_ns += took_ms.min(request.deadline_ms) * 1_000_000;
+                match took_ms < request.deadline_ms {
+                    true => sink(&end),
+                    false => outcome.failure = Some(Failure::new(FailureKind::Deadline, "it took too long")),
+                }
+            }
             Amount::Operations { .. } if self.disturb(target, request, &mut outcome) => {}
             Amount::Operations { batch, batches } => {
                 (0..batches).for_each(|i| sink(&self.batch(series, target, batch, u64::from(i))));
