@@ -67,7 +67,8 @@ fn mask_line(line: &str, pid: u32) -> String {
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
         let is_word_before = masked.chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric());
-        let token = if is_word_before { 0 } else { count_masked(rest, pid) };
+        // Behind a colon it is a place in a file: x.c:12:30.
+        let token = if is_word_before { 0 } else { count_masked(rest, (pid, masked.ends_with(':'))) };
         if token > 0 {
             masked.push(MASK);
             rest = &rest[token..];
@@ -80,7 +81,7 @@ fn mask_line(line: &str, pid: u32) -> String {
 }
 
 /// Counts the bytes at the beginning of a text that are left out. It looks no further than `MOST_AHEAD`: a line may be one long list.
-fn count_masked(text: &str, pid: u32) -> usize {
+fn count_masked(text: &str, (pid, is_behind_colon): (u32, bool)) -> usize {
     let text = text.char_indices().nth(MOST_AHEAD).map_or(text, |(end, _)| &text[..end]);
     let span = |text: &str, is: fn(char) -> bool| text.find(|c| !is(c)).unwrap_or(text.len());
     if let Some(address) = text.strip_prefix("0x") {
@@ -96,8 +97,7 @@ fn count_masked(text: &str, pid: u32) -> usize {
     // A clock time, a date, or a number with a unit of time.
     let number = span(text, |c| c.is_ascii_digit() || matches!(c, '.' | ':' | '-' | ',' | 'T' | 'Z' | '+'));
     let (digits, after) = (text[..number].trim_end_matches(|c: char| !c.is_ascii_digit()), &text[number..]);
-    let parts = digits.split([':', '-']).count();
-    if parts >= 2 && digits.len() >= 4 {
+    if !is_behind_colon && is_moment(digits) {
         return digits.len();
     }
     let word = after.trim_start_matches(' ');
@@ -108,6 +108,18 @@ fn count_masked(text: &str, pid: u32) -> usize {
     }
     let whole = span(text, |c| c.is_ascii_alphanumeric());
     if pid > 0 && text[..whole] == pid.to_string() { whole } else { 0 }
+}
+
+/// Tells whether digits and what is between them are a clock time or a date, and no version, range or place in a file.
+fn is_moment(digits: &str) -> bool {
+    let whole = digits.split(['.', ',']).next().unwrap_or_default();
+    let parts: Vec<usize> = whole.split([':', '-', 'T', 'Z', '+']).map(str::len).collect();
+    let fits = |(at, length): (usize, &usize)| match at {
+        0 => [1, 2, 4].contains(length),
+        2 => [2, 4].contains(length),
+        _ => *length == 2,
+    };
+    parts.len() >= if whole.contains(':') { 2 } else { 3 } && parts.iter().enumerate().all(fits)
 }
 
 #[cfg(test)]
@@ -124,6 +136,10 @@ mod tests {
             ("pid 4711, 47110 and a4711", "pid #, 47110 and a4711"),
             ("0xdeadbeef in /tmp/x.A9z/log", "# in #/log"),
             ("4 passed, 1 failed; v1.2.3", "4 passed, 1 failed; v1.2.3"),
+            ("at 9:05, 00:01:02.5, 28-11-2026", "at #, #, #"),
+            ("2026-11-28T12:30:01.5+01:00 x", "# x"),
+            ("x.c:12:30: error; lines 10-20", "x.c:12:30: error; lines 10-20"),
+            ("app 1.2.3-4, 1.2.3-5", "app 1.2.3-4, 1.2.3-5"),
             ("größer 5", "größer 5"),
         ] {
             assert_eq!(mask_line(line, 4711), masked);
