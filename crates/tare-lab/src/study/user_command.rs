@@ -170,10 +170,15 @@ impl UserCommand {
                 if self.ignore_failure { "any".to_owned() } else { self.expect_exit.to_string() },
             ),
         ]);
-        let length: usize = parameters.values().map(|value| value.escape_debug().count()).sum();
+        let count = |value: &String| value.escape_debug().count();
+        let length: usize = parameters.values().map(count).sum();
         if length > LONGEST_PARAMETERS {
-            return Err(wrong(format!("its words take {length} bytes, and may take {LONGEST_PARAMETERS}"))
-                .with_hint("put them into a script, and carry the script"));
+            let of_path = self.environment.get("PATH").map_or(0, count);
+            let wrong = wrong(format!("its words take {length} bytes, and may take {LONGEST_PARAMETERS}"));
+            return Err(match of_path > LONGEST_PARAMETERS / 2 {
+                true => wrong.with_hint(format!("PATH takes {of_path} of them: a shorter one makes room")),
+                false => wrong.with_hint("put them into a script, and carry the script"),
+            });
         }
         let parameters = parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         Ok((Parameters(parameters), files))
@@ -319,5 +324,11 @@ mod tests {
             let error = command(text).make_case(name, folder.path()).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
+        let text = format!("command = ['x']\nenvironment = {{ PATH = '{}' }}", "/mnt/c/x:".repeat(200));
+        let error = command(&text).make_case("b", folder.path()).unwrap_err();
+        assert!(
+            error.hint.as_deref().is_some_and(|hint| hint.starts_with("PATH takes 1800 of them")),
+            "{error}"
+        );
     }
 }
