@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::Sides;
 
 use crate::session::plan::amount::LEAST_SCALE;
 use crate::session::plan::calibrated::Calibrated;
+use crate::session::plan::hopeless::find_failure_of_all;
 use crate::session::plan::paces::{EnvironmentPace, Paces};
 use crate::session::plan::staging::{LeftOut, find_left_out};
 use crate::study::SelectedCase;
@@ -26,26 +26,18 @@ pub(crate) struct Fitting<'a> {
     typical: Vec<Calibrated>,
     environments: Vec<Option<EnvironmentPace>>,
     budget_s: f64,
+    has_outcomes: bool,
 }
 
 impl<'a> Fitting<'a> {
-    /// Looks up the cases of a session with this budget.
-    pub fn new(selected: &[SelectedCase], sides: &'a Sides, budget_s: f64) -> Fitting<'a> {
-        let paces = Paces::read_shipped();
-        let environments: Vec<Option<EnvironmentPace>> =
-            sides.iter().map(|side| paces.find_environment(side.provider())).collect();
-        let typical = |selected: &SelectedCase| {
-            let pace = |environment: &Option<EnvironmentPace>| {
-                let known = environment.and_then(|pace| paces.estimate_pace(&selected.case, pace));
-                known.ok_or_else(|| Failure::new(FailureKind::NotSupported, "its time is not known"))
-            };
-            Calibrated {
-                selected: selected.clone(),
-                paces: environments.iter().map(pace).collect(),
-                takes_turns: environments.iter().map(|of| of.is_some_and(|pace| pace.takes_turns)).collect(),
-            }
-        };
-        Fitting { sides, typical: selected.iter().map(typical).collect(), environments, budget_s }
+    /// Looks up the cases of a session with this budget, which may have starts for the outcome of commands.
+    pub fn new(
+        selected: &[SelectedCase],
+        sides: &'a Sides,
+        (budget_s, has_outcomes): (f64, bool),
+    ) -> Fitting<'a> {
+        let (environments, typical) = Paces::read_shipped().estimate_cases(selected, sides);
+        Fitting { sides, typical, environments, budget_s, has_outcomes }
     }
 
     /// Finds the environments that do not fit, at a moment at which the first cases are calibrated, and some starts known.
@@ -57,9 +49,12 @@ impl<'a> Fitting<'a> {
     ) -> Vec<LeftOut> {
         let factors: Vec<f64> = (0..self.sides.len()).map(|at| self.factor(calibrated, at)).collect();
         let rest = self.typical.iter().skip(calibrated.len()).map(|typical| {
-            let mut case = typical.clone();
-            for (pace, factor) in case.paces.iter_mut().zip(&factors) {
-                if let Ok(pace) = pace {
+            let is_known = |at: usize| self.environments[at].is_some();
+            let mut case = typical.clone().assume_quickest(is_known);
+            for (at, (pace, factor)) in case.paces.iter_mut().zip(&factors).enumerate() {
+                if let Some(failure) = find_failure_of_all(calibrated, at) {
+                    *pace = Err(failure.clone());
+                } else if let Ok(pace) = pace {
                     pace.operation_ns *= factor;
                     pace.overhead_ns *= factor;
                     pace.fixed_ns = pace.fixed_ns.map(|ns| ns * factor);
@@ -68,9 +63,9 @@ impl<'a> Fitting<'a> {
             case
         });
         let cases: Vec<Calibrated> = calibrated.iter().cloned().chain(rest).collect();
-        let typical_s = |at: usize| self.environments[at].map_or(0.0, |pace| pace.start_s * ELSEWHERE);
-        let start_s = |at: usize| start_s(at).unwrap_or_else(|| typical_s(at));
-        find_left_out(&cases, self.sides, start_s, |_| 0.0, self.budget_s - now_s)
+        let typical_s = |at: usize| self.environments[at].map(|pace| pace.start_s * ELSEWHERE);
+        let start_s = |at: usize| start_s(at).or_else(|| typical_s(at));
+        find_left_out((&cases[..], self.sides), start_s, self.has_outcomes, self.budget_s - now_s)
     }
 
     /// Computes the share of their typical times that further cases take in an environment at least.
@@ -88,6 +83,8 @@ impl<'a> Fitting<'a> {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::failure::{Failure, FailureKind};
+
     use super::*;
     use crate::session::enter::sides::name_sides;
     use crate::study::Study;
@@ -96,7 +93,7 @@ mod tests {
     fn unfit(budget_s: f64, calibrated: Option<f64>) -> Vec<String> {
         let sides = name_sides("native", &["container".into(), "qemu".into()]).unwrap();
         let selected = Study::from_name("quick").unwrap().expand_cases(None, None).unwrap();
-        let fitting = Fitting::new(&selected, &sides, budget_s);
+        let fitting = Fitting::new(&selected, &sides, (budget_s, true));
         let slower = |case: &Calibrated| {
             let mut case = case.clone();
             for pace in case.paces.iter_mut().skip(1).flatten() {
@@ -115,6 +112,22 @@ mod tests {
     fn what_cannot_fit_even_on_a_quicker_machine_is_not_started() {
         assert_eq!(unfit(6.0, None), ["qemu"]);
         assert!(unfit(150.0, None).is_empty());
+    }
+
+    #[test]
+    fn an_environment_that_fails_takes_no_time_from_the_next() {
+        let sides = name_sides("native", &["qemu".into(), "uml".into()]).unwrap();
+        let selected = Study::from_name("quick").unwrap().expand_cases(None, None).unwrap();
+        let is_left_out = |budget_s: f64, is_failing: bool| {
+            let fitting = Fitting::new(&selected, &sides, (budget_s, true));
+            let mut known = fitting.typical[..FEWEST_CALIBRATED].to_vec();
+            let failure = Failure::new(FailureKind::Died, "no boot");
+            let of_qemu = known.iter_mut().map(|case| &mut case.paces[2]).filter(|_| is_failing);
+            of_qemu.for_each(|pace| *pace = Err(failure.clone()));
+            fitting.find_unfit(&known, |_| Some(0.0), 1.0).iter().any(|out| sides[out.target].name == "uml")
+        };
+        let short_s = (1..1_000).map(f64::from).filter(|s| is_left_out(*s, false)).last().unwrap();
+        assert!(!is_left_out(short_s, true), "{short_s}");
     }
 
     #[test]

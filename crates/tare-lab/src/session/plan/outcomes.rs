@@ -6,7 +6,6 @@ use tare_data::names::{Case, USER};
 use tare_data::session::{Plan, Role, Sides};
 use tare_probes::descriptions::{LONGEST_TIMEOUT_S, run_limit_s};
 
-use crate::session::arena::Started;
 use crate::session::plan::calibrated::Calibrated;
 
 /// A run ends at this many times the baseline's slowest run, and no sooner than after these seconds.
@@ -73,10 +72,10 @@ pub fn choose_starts(
 }
 
 /// Estimates the time that the starts for outcomes take of what is left, in seconds, where the number of rounds is not fixed. Only some
-/// of the environments beside the baseline may be kept.
+/// of the environments beside the baseline may be kept, and those whose start takes no time that is known are not entered.
 pub(crate) fn estimate_starts_s(
-    cases: &[Calibrated],
-    (targets, started): (&Sides, &[Result<Started, Failure>]),
+    (cases, targets): (&[Calibrated], &Sides),
+    start_s: impl Fn(usize) -> Option<f64>,
     is_kept: impl Fn(usize) -> bool,
     left_s: f64,
 ) -> f64 {
@@ -84,8 +83,8 @@ pub(crate) fn estimate_starts_s(
     let runs_s: Vec<f64> = compared.map(|case| case.baseline_ns().unwrap_or(0.0) / 1e9).collect();
     let subjects = || targets.list_role(Role::Subject).filter(|at| is_kept(*at));
     let sides = targets.list_role(Role::Baseline).chain(subjects());
-    let starts_s = sides.filter_map(|at| Some(started[at].as_ref().ok()?.elapsed_ns as f64 / 1e9));
-    let (entered, starts_s) = starts_s.fold((0, 0.0), |(count, sum), start_s| (count + 1, sum + start_s));
+    let (entered, starts_s) =
+        sides.filter_map(start_s).fold((0, 0.0), |(count, sum), start_s| (count + 1, sum + start_s));
     let round_s = runs_s.iter().map(|run_s| starts_s + f64::from(entered) * run_s).sum();
     let subjects = if entered < 2 { 0 } else { subjects().count() };
     f64::from(choose_starts((runs_s.len(), subjects), None, round_s, Some(left_s))) * round_s

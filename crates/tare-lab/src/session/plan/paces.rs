@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
+use tare_data::session::Sides;
 
 use crate::session::plan::amount::Pace;
-use crate::study::startup;
+use crate::session::plan::calibrated::Calibrated;
+use crate::study::{SelectedCase, startup};
 
 /// The table that is shipped, as ./bench/paces writes it.
 const SHIPPED: &str = include_str!("paces.toml");
@@ -63,6 +66,29 @@ impl Paces {
     /// Finds the typical times of a provider's environments; none where nobody measured one.
     pub fn find_environment(&self, provider: &str) -> Option<EnvironmentPace> {
         self.environments.get(provider).copied()
+    }
+
+    /// Estimates the paces of cases on all sides, as a calibration would find them. Also returns the times of each side's environment.
+    pub fn estimate_cases(
+        &self,
+        selected: &[SelectedCase],
+        sides: &Sides,
+    ) -> (Vec<Option<EnvironmentPace>>, Vec<Calibrated>) {
+        let environments: Vec<Option<EnvironmentPace>> =
+            sides.iter().map(|side| self.find_environment(side.provider())).collect();
+        let turns = |environment: &Option<EnvironmentPace>| environment.is_some_and(|pace| pace.takes_turns);
+        let takes_turns: Vec<bool> =
+            environments.iter().map(|it| turns(it) && turns(&environments[0])).collect();
+        let estimate = |selected: &SelectedCase| {
+            let pace = |environment: &Option<EnvironmentPace>| {
+                let known = environment.and_then(|pace| self.estimate_pace(&selected.case, pace));
+                known.ok_or_else(|| Failure::new(FailureKind::NotSupported, "its time is not known"))
+            };
+            let paces = environments.iter().map(pace).collect();
+            Calibrated { selected: selected.clone(), paces, takes_turns: takes_turns.clone() }
+        };
+        let cases = selected.iter().map(estimate).collect();
+        (environments, cases)
     }
 
     /// Estimates the pace of a case in an environment; none where nobody measured such a case.

@@ -8,7 +8,6 @@ use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Side, Sides, TargetFacts};
-use tare_probes::descriptions::USER_COMMAND;
 use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer};
@@ -61,7 +60,7 @@ pub struct PlanRequest<'a> {
     pub until_decided: bool,
     /// Content of every environment.
     pub inside: Inside,
-    /// True when the demand of each command is counted before the rounds.
+    /// True when the demand of each command is counted before the rounds; then nobody compares what commands do.
     pub counts_demand: bool,
     /// True when work that lasts is measured where there is time for it.
     pub lasting: bool,
@@ -206,7 +205,7 @@ pub fn prepare_session(
     let PlanRequest { study, selected, sides: mut targets, seed, rounds, budget_s, .. } = plan_request;
     let PlanRequest { control_every, until_decided, inside, counts_demand, needs_subject, .. } = plan_request;
     let planted = targets.take_planted();
-    let fitting = budget_s.map(|budget_s| Fitting::new(&selected, &targets, budget_s));
+    let fitting = budget_s.map(|budget_s| Fitting::new(&selected, &targets, (budget_s, !counts_demand)));
     let unfit = fitting.as_ref().map(|fitting| fitting.find_unfit(&[], |_| None, now_s(arena)));
     let mut started = enter_all(&targets, &unfit.unwrap_or_default(), arena, writer, observer)?;
     let given = (selected, Calibrating { seed, needs_subject, budget_s, fitting: fitting.as_ref() });
@@ -215,10 +214,10 @@ pub fn prepare_session(
     let left_s = budget_s.map(|budget_s| (budget_s - arena.now_ns() as f64 / 1e9).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
     if let (None, Some(left_s)) = (rounds, left_s) {
-        leave_out_slow((&mut cases, demands.is_empty()), &targets, &mut started, left_s, arena, observer);
+        leave_out_slow((&mut cases, !counts_demand), &targets, &mut started, left_s, arena, observer);
     }
-    let is_kept = |_| demands.is_empty();
-    let left_s = left_s.map(|s| s - estimate_starts_s(&cases, (&targets, &*started), is_kept, s));
+    let start = |at: usize| find_start_s(&started[at]);
+    let left_s = left_s.map(|s| s - estimate_starts_s((&cases[..], &targets), start, |_| !counts_demand, s));
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
@@ -336,11 +335,7 @@ fn leave_out_slow(
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) {
-    let before_s = |kept: &[usize]| {
-        let is_kept = |at| has_outcomes && kept.contains(&at);
-        estimate_starts_s(cases, (targets, &*started), is_kept, left_s)
-    };
-    let left_out = find_left_out(cases, targets, |at| start_s(&started[at]), before_s, left_s);
+    let left_out = find_left_out((&*cases, targets), |at| find_start_s(&started[at]), has_outcomes, left_s);
     leave_out(left_out, (cases, targets, started), arena, observer);
     note_short_budget((cases, has_outcomes), targets, started, left_s, arena, observer);
 }
@@ -383,10 +378,11 @@ fn note_short_budget(
     arena: &dyn Arena,
     observer: &mut dyn Observer,
 ) {
-    let has_command = cases.iter().any(|case| case.selected.probe.name == USER_COMMAND);
+    let has_command = cases.iter().any(Calibrated::is_command);
     let starts_s = started.iter().map(start_s).sum();
     let needed_s = estimate_needed_s((cases, cases.len()), targets, starts_s, now_s(arena));
-    let needed_s = needed_s + estimate_starts_s(cases, (targets, started), |_| has_outcomes, needed_s);
+    let start = |at: usize| find_start_s(&started[at]);
+    let needed_s = needed_s + estimate_starts_s((cases, targets), start, |_| has_outcomes, needed_s);
     if has_command && needed_s > now_s(arena) + left_s {
         observer.observe_event(Event::Note(describe_short_budget(needed_s)));
     }
@@ -485,7 +481,7 @@ fn calibrate_all(
         leave_out_unfit(fitting, (&mut cases, sides, started), arena, observer);
     }
     require_baseline(&cases, &sides[0].name, needing.list_role(Role::Subject).next().is_some())?;
-    let are_commands = cases.iter().all(|case| case.selected.probe.name == USER_COMMAND);
+    let are_commands = cases.iter().all(Calibrated::is_command);
     let advise = if are_commands { advise_on_command } else { advise_on_environment };
     require_subject(needing, |target| find_failure_of_all(&cases, target), advise)?;
     Ok(cases)
@@ -505,8 +501,7 @@ fn count_all(
     arena: &mut dyn Arena,
 ) -> Result<BTreeMap<String, Counted>, LabError> {
     let Ok(started) = baseline else { return Ok(BTreeMap::new()) };
-    let commands =
-        cases.iter().map(|case| &case.selected).filter(|selected| selected.probe.name == USER_COMMAND);
+    let commands = cases.iter().filter(|case| case.is_command()).map(|case| &case.selected);
     commands
         .map(|selected| Ok((selected.case.to_string(), count_demand(&selected.case, started, seed, arena)?)))
         .collect()
@@ -548,7 +543,11 @@ fn starts(started: &[Result<Started, Failure>]) -> Vec<Start> {
 
 /// Returns the time of a start, in seconds; nothing where it failed.
 pub fn start_s(started: &Result<Started, Failure>) -> f64 {
-    started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
+    find_start_s(started).unwrap_or(0.0)
+}
+
+fn find_start_s(started: &Result<Started, Failure>) -> Option<f64> {
+    Some(started.as_ref().ok()?.elapsed_ns as f64 / 1e9)
 }
 
 impl Pilot {

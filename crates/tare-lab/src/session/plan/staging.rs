@@ -9,6 +9,7 @@ use crate::environments::PROVIDERS;
 use crate::session::plan::amount::LEAST_SCALE;
 use crate::session::plan::budget::add_up_trials;
 use crate::session::plan::calibrated::Calibrated;
+use crate::session::plan::outcomes::estimate_starts_s;
 
 /// Time that an environment needs until its first look, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,12 +51,11 @@ impl LeftOut {
 }
 
 /// Finds the environments for whose first look a budget has no time, so that the others are decided. Those that stay come first, then
-/// what was named first. `before_s` is what precedes the rounds where these environments are kept beside the baseline.
+/// what was named first. Starts for outcomes, where there are any, come before the rounds: those that stay take time for their own.
 pub(crate) fn find_left_out(
-    cases: &[Calibrated],
-    targets: &Sides,
-    start_s: impl Fn(usize) -> f64,
-    before_s: impl Fn(&[usize]) -> f64,
+    (cases, targets): (&[Calibrated], &Sides),
+    start_s: impl Fn(usize) -> Option<f64>,
+    has_outcomes: bool,
     left_s: f64,
 ) -> Vec<LeftOut> {
     let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
@@ -65,13 +65,17 @@ pub(crate) fn find_left_out(
         PROVIDERS.iter().any(|provider| provider.by_default.stays && provider.name == target.provider())
     };
     subjects.sort_by_key(|at| !stays(&targets[*at]));
-    let floor = |at: usize| Floor::from_round(at, trials_s[at], start_s(at));
+    let floor = |at: usize| Floor::from_round(at, trials_s[at], start_s(at).unwrap_or(0.0));
     let floors: Vec<Floor> = subjects.into_iter().map(floor).collect();
+    let before_s = |kept: &[usize]| {
+        let is_kept = |at| has_outcomes && kept.contains(&at);
+        estimate_starts_s((cases, targets), &start_s, is_kept, left_s)
+    };
     choose_left_out(&floors, before_s, left_s - floor(0).s)
 }
 
 /// Chooses the environments that are left out: of those in this order the first stays, and each other one for which those that stay
-/// leave time.
+/// leave time. `before_s` is what precedes the rounds where these environments are kept beside the baseline.
 fn choose_left_out(floors: &[Floor], before_s: impl Fn(&[usize]) -> f64, left_s: f64) -> Vec<LeftOut> {
     let (mut spent_s, mut kept, mut left_out) = (0.0, Vec::new(), Vec::new());
     for floor in floors {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use tare_analysis::findings::sameness::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::{planned_looks, units_to_leave};
-use tare_data::failure::{Failure, FailureKind};
+use tare_analysis::verdicts::stopping::{planned_looks, rounds_before_look, units_to_leave};
+use tare_data::failure::Failure;
 use tare_data::request::Amount;
 use tare_data::session::{Role, Side, Sides};
-use tare_probes::descriptions::USER_COMMAND;
 
 use crate::asked::Until;
 use crate::session::plan::amount::Pace;
 use crate::session::plan::budget::{RoundTime, describe_short_budget, rounds_within};
-use crate::session::plan::calibrated::Calibrated;
+use crate::session::plan::calibrated::{Calibrated, QUICKEST_NS};
+use crate::session::plan::outcomes::estimate_starts_s;
 use crate::session::plan::paces::{EnvironmentPace, Paces};
 use crate::session::plan::prepare::{ENDLESS, not_before};
 use crate::session::plan::staging::{LeftOut, find_left_out};
@@ -22,12 +22,10 @@ use crate::session::plan::starts::{
 };
 use crate::session::protocol::budget::Budget;
 use crate::session::protocol::selection::Selection;
-use crate::study::SelectedCase;
 
 /// Typical time that a case takes to calibrate, besides its process: operations are doubled until they take a millisecond.
 const CALIBRATION_NS: f64 = 2e6;
-/// Times of an operation at both ends, as those of a command that nobody has measured may be.
-const QUICKEST_NS: f64 = 1.0;
+/// Time of an operation of a command that takes as long as one can, beside [`QUICKEST_NS`].
 const SLOWEST_NS: f64 = 1e15;
 
 /// Cells, pairs and seconds of a session that has not begun.
@@ -72,6 +70,8 @@ struct Forecast<'a> {
     targets: &'a Sides,
     environments: Vec<Option<EnvironmentPace>>,
     cases: Vec<Calibrated>,
+    /// False where commands are explained, and nobody compares what they do.
+    has_outcomes: bool,
 }
 
 impl Outlook {
@@ -100,19 +100,28 @@ impl Outlook {
             Until::Budget(whole) => {
                 let left_s = (Budget::for_session(whole, Instant::now()).seconds() - begin_s).max(1.0);
                 left_out = forecast.leave_out(left_s);
+                let outcomes_s = forecast.estimate_outcomes_s(left_s);
+                let left_s = left_s - outcomes_s;
                 let starts = forecast.list_starts();
                 let name = |(at, starts): (usize, u32)| describe_few_starts(&targets[at].name, starts);
                 notes = short_of_starts(&starts, left_s).into_iter().map(name).collect();
                 let round = |scale| RoundTime::estimate_round(&forecast.cases, targets, scale);
                 let (scale, rounds) = rounds_within(left_s, &starts, round);
-                match &not_before(least_rounds, planned_looks(rounds))[..] {
+                let looks = match has_known {
+                    true => not_before(least_rounds, planned_looks(rounds)),
+                    // Nobody knows how many rounds fit.
+                    false if least_rounds > 0 => vec![rounds_before_look(0)],
+                    false => planned_looks(ENDLESS),
+                };
+                match &looks[..] {
                     // It has all the time, and the horizon is further away.
-                    [_] => {
+                    [_] if has_known => {
                         let fit = rounds_with_starts(&starts, round(scale).all_s, left_s).max(1.0);
-                        (vec![fit as u32], left_s)
+                        (vec![fit as u32], outcomes_s + left_s)
                     }
                     looks => {
-                        (looks.to_vec(), forecast.estimate_rounds_s(scale, looks[0], FEWEST_STARTS as u32))
+                        let rounds_s = forecast.estimate_rounds_s(scale, looks[0], FEWEST_STARTS as u32);
+                        (looks.to_vec(), outcomes_s + rounds_s)
                     }
                 }
             }
@@ -148,22 +157,8 @@ impl Outlook {
 
 impl<'a> Forecast<'a> {
     fn from_paces(selection: &Selection, targets: &'a Sides, paces: &Paces) -> Forecast<'a> {
-        let environments: Vec<Option<EnvironmentPace>> =
-            targets.iter().map(|target| paces.find_environment(target.provider())).collect();
-        let turns = |environment: &Option<EnvironmentPace>| environment.is_some_and(|pace| pace.takes_turns);
-        let takes_turns: Vec<bool> =
-            environments.iter().map(|it| turns(it) && turns(&environments[0])).collect();
-        let calibrate = |selected: &SelectedCase| {
-            let pace = |environment: &Option<EnvironmentPace>| {
-                environment
-                    .and_then(|pace| paces.estimate_pace(&selected.case, pace))
-                    .ok_or_else(unknown_time)
-            };
-            let paces = environments.iter().map(pace).collect();
-            Calibrated { selected: selected.clone(), paces, takes_turns: takes_turns.clone() }
-        };
-        let cases = selection.selected.iter().map(calibrate).collect();
-        Forecast { targets, environments, cases }
+        let (environments, cases) = paces.estimate_cases(&selection.selected, targets);
+        Forecast { targets, environments, cases, has_outcomes: !selection.counts_demand }
     }
 
     /// Lists the probes without a known time, apart from commands.
@@ -171,7 +166,7 @@ impl<'a> Forecast<'a> {
         let environment = |at: usize| self.environments[at].is_some();
         let is_unknown =
             |case: &&Calibrated| (0..self.targets.len()).any(|at| environment(at) && case.paces[at].is_err());
-        let cases = self.cases.iter().filter(|case| !is_command(case) && is_unknown(case));
+        let cases = self.cases.iter().filter(|case| !case.is_command() && is_unknown(case));
         let mut probes: Vec<String> = cases.map(|case| case.selected.case.probe.clone()).collect();
         probes.sort_unstable();
         probes.dedup();
@@ -186,7 +181,7 @@ impl<'a> Forecast<'a> {
 
     /// Counts the least and the most runs of a command in a trial, which depend on its time; none without a command.
     fn count_runs(&self) -> Option<[u32; 2]> {
-        let command = self.cases.iter().find(|case| is_command(case))?;
+        let command = self.cases.iter().find(|case| case.is_command())?;
         let count = |operation_ns: f64| {
             let pace = Pace { operation_ns, overhead_ns: 0.0, fixed_ns: None };
             let paces = command.paces.iter().map(|_| Ok(pace)).collect();
@@ -204,7 +199,17 @@ impl<'a> Forecast<'a> {
     }
 
     fn start_s(&self, at: usize) -> f64 {
-        self.environments[at].map_or(0.0, |environment| environment.start_s)
+        self.find_start_s(at).unwrap_or(0.0)
+    }
+
+    fn find_start_s(&self, at: usize) -> Option<f64> {
+        Some(self.environments[at]?.start_s)
+    }
+
+    /// Estimates the time of the starts for outcomes.
+    fn estimate_outcomes_s(&self, left_s: f64) -> f64 {
+        let start_s = |at: usize| self.find_start_s(at);
+        estimate_starts_s((&self.cases[..], self.targets), start_s, |_| self.has_outcomes, left_s)
     }
 
     /// Estimates the time of entering everything, and of a calibration of each case in all but controls.
@@ -219,7 +224,11 @@ impl<'a> Forecast<'a> {
 
     /// Leaves out the environments for which a budget has no time.
     fn leave_out(&mut self, left_s: f64) -> Vec<Absent> {
-        let left_out = find_left_out(&self.cases, self.targets, |at| self.start_s(at), |_| 0.0, left_s);
+        let is_known = |at: usize| self.environments[at].is_some();
+        let cases: Vec<Calibrated> =
+            self.cases.iter().map(|case| case.clone().assume_quickest(is_known)).collect();
+        let start_s = |at: usize| self.find_start_s(at);
+        let left_out = find_left_out((&cases[..], self.targets), start_s, self.has_outcomes, left_s);
         for out in &left_out {
             let is_its = |at: &usize| *at == out.target || self.targets.partner_of(*at) == Some(out.target);
             for at in (0..self.targets.len()).filter(is_its) {
@@ -258,14 +267,6 @@ impl<'a> Forecast<'a> {
     }
 }
 
-fn is_command(case: &Calibrated) -> bool {
-    case.selected.probe.name == USER_COMMAND
-}
-
-fn unknown_time() -> Failure {
-    Failure::new(FailureKind::NotSupported, "its time is not known")
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -275,6 +276,7 @@ mod tests {
     use crate::asked::{Measured, Request};
     use crate::session::enter::sides::name_sides;
     use crate::study::Study;
+    use crate::study::user_command::UserCommand;
 
     const TABLE: &str = "machine = 'm'
         [cases]
@@ -339,6 +341,28 @@ mod tests {
         assert_eq!((long.comparisons, long.left_out.len()), (2, 0));
         // 1.05 s to begin; eight starts of 1.03 s; twelve rounds of two pairs of 5 ms, and of 3 and 20 ms alone.
         assert!((long.seconds.unwrap() - 9.68).abs() < 0.05, "{:?}", long.seconds);
+    }
+
+    #[test]
+    fn a_budget_leaves_out_what_starts_for_outcomes_leave_no_time_for() {
+        let in_folder = |is_explained: bool| {
+            let command = UserCommand { folder: Some("/made-up".into()), ..command().commands["x"].clone() };
+            let study = Study::of_commands("x", [("x".to_owned(), command)].into());
+            let mut request = Request::new(Measured::Commands(study), "native", PathBuf::new());
+            request.until = Some(Until::Budget(Duration::from_secs(11)));
+            request.counts_demand = is_explained;
+            let targets = name_sides("native", &["container".into(), "gvisor".into()]).unwrap();
+            let paces = toml::from_str(TABLE).unwrap();
+            Outlook::foresee_session(&request.make_selection().unwrap(), &targets, false, &paces)
+        };
+        // Eight starts of gVisor take 8 of the 9.4 s that entering all leaves, and two more for outcomes take 2 s.
+        let left_out = |outlook: &Outlook| -> Vec<String> {
+            outlook.left_out.iter().map(|out| out.environment.clone()).collect()
+        };
+        let outlook = in_folder(false);
+        assert_eq!(left_out(&outlook), ["gvisor"], "{outlook:?}");
+        assert_eq!((outlook.pairs, outlook.one_look), (12, false), "nobody knows how many pairs fit");
+        assert_eq!(left_out(&in_folder(true)), [""; 0], "a bill has no outcomes");
     }
 
     #[test]

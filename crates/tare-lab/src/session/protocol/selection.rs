@@ -27,6 +27,8 @@ pub(crate) struct Selection {
     pub(crate) until: Until,
     /// The commands that are sides, by the parameters that are theirs alone; none where environments are compared.
     pub(crate) commands: Vec<Parameters>,
+    /// See `Request::counts_demand`.
+    pub(crate) counts_demand: bool,
 }
 
 impl Request {
@@ -51,7 +53,7 @@ impl Request {
             true => divide_commands(selected),
             false => (selected, Vec::new()),
         };
-        Ok(Selection { study, selected, peers, until, commands })
+        Ok(Selection { study, selected, peers, until, commands, counts_demand: self.counts_demand })
     }
 
     fn budget_of(&self, study: &Study) -> Duration {
