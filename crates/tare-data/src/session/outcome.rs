@@ -29,7 +29,7 @@ impl Said {
     /// Leaves out what is beyond the limits, which the agent keeps and a stranger in its place need not.
     pub fn keep_limits(&mut self) {
         for captured in [&mut self.output, &mut self.errors] {
-            // A byte is at most one character, or the end of a line, which the last one need not have.
+            // A byte of text is at most one character, or the end of a line, which the last one need not have.
             let mut left = Some(MOST_OUTPUT + 1);
             captured.lines.retain(|line| {
                 left = left.and_then(|left| left.checked_sub(line.chars().count() + 1));

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::str::Utf8Chunk;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -43,9 +44,14 @@ impl Output {
         self.is_cut |= room < bytes.len();
     }
 
-    /// Returns the lines of its beginning in plain text, but for one that was cut.
+    /// Returns the lines of its beginning in plain text, but for one that was cut. Bytes that are no text have their numbers, by which
+    /// they are told apart.
     pub(crate) fn capture(&self) -> Captured {
-        let text = String::from_utf8_lossy(&self.head);
+        let number = |byte: &u8| format!("\\x{byte:02x}");
+        let part = |chunk: Utf8Chunk<'_>| {
+            chunk.valid().to_owned() + &chunk.invalid().iter().map(number).collect::<String>()
+        };
+        let text: String = self.head.utf8_chunks().map(part).collect();
         let mut lines: Vec<String> = text.lines().map(plain_line).collect();
         if self.is_cut {
             lines.pop();
@@ -198,5 +204,21 @@ fn drain(reader: &OwnedFd, output: &mut Output, bytes: &mut Vec<u8>) {
         if !is_there || !read_once(reader, output, bytes) {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_apart() {
+        let lines = |bytes: &[u8]| {
+            let mut output = Output::with_head(100);
+            output.add(bytes);
+            output.capture().lines
+        };
+        assert_eq!(lines(b"caf\xe9\nna\xc3\xaff\r\n"), ["caf\\xe9", "naïf"]);
+        assert_ne!(lines(b"\xff\n"), lines(b"\xfe\n"));
     }
 }

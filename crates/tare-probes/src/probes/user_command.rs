@@ -250,6 +250,7 @@ impl<'a> UserCommand<'a> {
                 self.execute_into(step, folder, Expected::Any, untimed, Streams::Kept)?;
             let after = before.as_ref().and_then(|_| list_files(folder));
             said.files = before.zip(after).and_then(|(before, after)| after.list_changed(&before, folder));
+            said.keep_limits();
             if self.expected.accepts(end) {
                 self.run_aside(Step::Conclude, &self.clean, folder)?;
             }
