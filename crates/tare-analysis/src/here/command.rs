@@ -51,6 +51,7 @@ const OF_KERNEL: [Work; 3] = [Work::Faults, Work::FilePages, Work::CopiedPages];
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RanThere {
     pub elapsed_ns: f64,
+    pub code: i32,
     /// Amounts of work, by the names of their kinds.
     pub work: BTreeMap<String, f64>,
 }
@@ -243,7 +244,7 @@ mod tests {
         costs[0].operation = Operation::PageFault;
         let pair = Pair { costs, apart_s: None, is_same_processor: true };
         let work = BTreeMap::from([("faults".to_owned(), 700.0), ("opens".to_owned(), 7e9)]);
-        let there = RanThere { elapsed_ns: 14_000_000.0, work };
+        let there = RanThere { elapsed_ns: 14_000_000.0, work, ..RanThere::default() };
         let parts = |ran: &RanTwice| split_time(ran, &[], Some((&pair, &there))).parts.unwrap();
         let mut ran = ran(20_000_000, 30_000_000);
         let count =
@@ -257,7 +258,7 @@ mod tests {
     fn a_place_that_lets_nothing_be_counted_takes_the_counts_of_the_other() {
         let pair = Pair { costs: costs(Some(10.0)), apart_s: None, is_same_processor: true };
         let work = BTreeMap::from([("opens".to_owned(), 100.0), ("lies".to_owned(), 1e300)]);
-        let there = RanThere { elapsed_ns: 14_000_000.0, work };
+        let there = RanThere { elapsed_ns: 14_000_000.0, work, ..RanThere::default() };
         let refused = RanTwice { counted: Err("refused".into()), ..ran(20_000_000, 1) };
         let split = split_time(&refused, &costs(None), Some((&pair, &there)));
         assert!(split.is_counted_there && split.calls.is_none());

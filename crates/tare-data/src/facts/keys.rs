@@ -17,6 +17,8 @@ keys! {
     CALL_UNKNOWN: "call.unknown",
     CLOCK_STEP_NS: "clock.step_ns",
     CODE_AFTER: "code.after", CODE_BEFORE: "code.before",
+    // A short hash of a command's words, which names none.
+    COMMAND_WORDS: "command.words",
     CONTROL_GROUP: "control_group",
     // Blocks in nanoseconds for an operation.
     COST_CLOCK: "cost.clock", COST_CLOCK_CALL: "cost.clock_call", COST_KNOWN_CODE: "cost.known_code",

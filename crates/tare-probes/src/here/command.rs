@@ -8,8 +8,10 @@ use std::process::{ExitStatus, Stdio};
 
 use tare_data::facts::Facts;
 use tare_data::session::demand::{CountedRun, RanTwice, Work};
+use tare_paths::marked::MarkedFolder;
 
 use super::add_series;
+use super::left_over::{COMMAND, name_run};
 use super::steps::{Risk, Steps};
 use super::times::costs::note_own_files;
 use crate::counting::{BY_TRACER, COUNT, Traced, assign_faults};
@@ -21,22 +23,28 @@ const LONGEST_RESULT: u64 = 256 << 10;
 /// Time for the prices of the command's own files.
 const FILES_MS: u64 = 1_000;
 
-/// Runs a command with the streams of this process, then once more with none, counted by `this_program`. The counts pass through a
-/// file in `folder`. Also returns times of some of the files that it read, where they are wanted.
+/// Runs a command with the streams of this process but for its output, then once more with none, counted by `this_program`. The counts
+/// pass through a folder that is made in `place`. Also returns times of some of the files that it read, where they are wanted.
 pub fn run_twice(
     this_program: &Path,
-    program: &Path,
-    words: &[OsString],
-    folder: &Path,
+    (program, words): (&Path, &[OsString]),
+    output: Stdio,
+    place: &Path,
     wants_files: bool,
 ) -> io::Result<(RanTwice, Facts)> {
     let before = read_used();
+    let mut first = crate::starting::command(program);
+    first.args(words.get(1..).unwrap_or_default()).stdout(output);
     let started_ns = now_ns();
-    let status = crate::starting::command(program).args(words.get(1..).unwrap_or_default()).status()?;
+    let status = first.status()?;
     let elapsed_ns = now_ns() - started_ns;
     let after = read_used();
     let mut steps = Steps::until(u64::MAX);
-    let counted = count_run(this_program, program, words, folder).and_then(|(mut run, traced)| {
+    let process = rustix::process::getpid().as_raw_nonzero().get();
+    let name = format!("{}-{COMMAND}", name_run(process, started_ns));
+    let counted = MarkedFolder::make(place, &name).and_then(|folder| {
+        let result = folder.door().join(Path::new("counts"));
+        let (mut run, traced) = count_run(this_program, program, words, &result)?;
         let mut time_half = |half| {
             if !wants_files {
                 return;
@@ -48,7 +56,7 @@ pub fn run_twice(
             })
         };
         time_half(0);
-        let (tracing_ns, calls) = measure_tracing(this_program, folder)?;
+        let (tracing_ns, calls) = measure_tracing(this_program, &result)?;
         // States last as long as a process, and a file is met for the first time once.
         time_half(1);
         // Each file was opened for the first time once, and is priced with a call that asks for its size.
@@ -87,16 +95,15 @@ fn count_run(
     this_program: &Path,
     program: &Path,
     words: &[OsString],
-    folder: &Path,
+    result: &Path,
 ) -> io::Result<(CountedRun, Traced)> {
-    let result = folder.join("counts");
     let mut command = crate::starting::command(this_program);
-    command.arg(COUNT).arg(BY_TRACER).arg(&result).arg(program).args(words);
+    command.arg(COUNT).arg(BY_TRACER).arg(result).arg(program).args(words);
     let started_ns = now_ns();
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     let elapsed_ns = now_ns() - started_ns;
     let mut text = Vec::new();
-    let file = std::fs::File::open(&result);
+    let file = std::fs::File::open(result);
     let file = file.map_err(|_| io::Error::other("the system refuses to let a program be traced here"))?;
     file.take(LONGEST_RESULT).read_to_end(&mut text)?;
     let traced: Traced = serde_json::from_slice(&text)?;
@@ -104,12 +111,12 @@ fn count_run(
     if demand.calls == 0.0 {
         return Err(io::Error::other("a tracer is not told here which calls are made"));
     }
-    std::fs::remove_file(&result)?;
+    std::fs::remove_file(result)?;
     Ok((CountedRun { demand, elapsed_ns, code: exit_code(status), tracing_ns: 0.0 }, traced))
 }
 
 /// Measures how much longer a run takes under the tracer, and its calls, by this program itself, which ends at once.
-fn measure_tracing(this_program: &Path, folder: &Path) -> io::Result<(f64, f64)> {
+fn measure_tracing(this_program: &Path, result: &Path) -> io::Result<(f64, f64)> {
     let words = [this_program.as_os_str().to_owned(), "--version".into()];
     let started_ns = now_ns();
     crate::starting::command(this_program)
@@ -118,6 +125,6 @@ fn measure_tracing(this_program: &Path, folder: &Path) -> io::Result<(f64, f64)>
         .stderr(Stdio::null())
         .status()?;
     let plain_ns = now_ns() - started_ns;
-    let (counted, _) = count_run(this_program, this_program, &words, folder)?;
+    let (counted, _) = count_run(this_program, this_program, &words, result)?;
     Ok((counted.elapsed_ns.saturating_sub(plain_ns) as f64, counted.demand.calls.max(1.0)))
 }

@@ -10,6 +10,7 @@ const PREFIX: &str = "tare-here-";
 /// Words for the use of a folder, with which its name ends.
 pub const FILES: &str = "files";
 pub const PRICES: &str = "prices";
+pub const COMMAND: &str = "command";
 /// Age in s from which another run's folder is left over. None is used for as long, and not every lock reaches those who share a folder.
 const LEFT_OVER_S: i64 = 60;
 
@@ -23,7 +24,8 @@ fn find_run(name: &str) -> Option<&str> {
     let (run, used_for) = name.rsplit_once('-')?;
     let (process, began) = run.strip_prefix(PREFIX)?.split_once('-')?;
     let (process, began_ns) = (process.parse().ok()?, u64::from_str_radix(began, 16).ok()?);
-    ([FILES, PRICES].contains(&used_for) && process > 0 && name_run(process, began_ns) == run).then_some(run)
+    let is_exact = process > 0 && name_run(process, began_ns) == run;
+    (is_exact && [FILES, PRICES, COMMAND].contains(&used_for)).then_some(run)
 }
 
 /// Removes folders that this run and earlier ones left in a place because they were killed. Tells of those of earlier ones, and of all
@@ -68,6 +70,7 @@ mod tests {
     #[test]
     fn names_are_recognised_whole() {
         assert_eq!(find_run("tare-here-12-7f-files"), Some("tare-here-12-7f"));
+        assert_eq!(find_run("tare-here-12-7f-command"), Some("tare-here-12-7f"));
         assert_eq!(find_run(&format!("{}-{PRICES}", name_run(i32::MAX, u64::MAX))).map(str::len), Some(37));
         for near in [
             "tare-here-project",

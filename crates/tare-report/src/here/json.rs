@@ -41,17 +41,18 @@ pub struct Earlier {
 #[derive(Deserialize)]
 struct EarlierCommand {
     elapsed_ns: u64,
+    exit_code: i32,
     work: Option<BTreeMap<String, f64>>,
 }
 
 impl Earlier {
-    /// Gives its command's time and work, of which only amounts are kept that can be.
+    /// Gives its command's time, exit code and work, of which only amounts are kept that can be.
     pub fn ran(&self) -> Option<RanThere> {
         let command = self.command.as_ref()?;
         let is_amount = |amount: &f64| (0.0..MOST_WORK).contains(amount);
         let work = command.work.iter().flatten().filter(|(_, amount)| is_amount(amount));
         let work = work.map(|(name, amount)| (name.clone(), *amount)).collect();
-        Some(RanThere { elapsed_ns: command.elapsed_ns as f64, work })
+        Some(RanThere { elapsed_ns: command.elapsed_ns as f64, code: command.exit_code, work })
     }
 }
 
@@ -253,9 +254,13 @@ mod tests {
         assert_eq!(refused(&document("other", VERSION, times)), "tare here wrote no such document");
         assert!(refused(&document(SCHEMA, VERSION + 1, times)).contains("version 3"));
         assert_eq!(refused(&document(SCHEMA, VERSION, "{}")), "it has no times");
-        let command = r#""command":{"elapsed_ns":5,"work":{"opens":7,"lookups":-1,"creates":1e300}}"#;
+        let command =
+            r#""command":{"elapsed_ns":5,"exit_code":3,"work":{"opens":7,"lookups":-1,"creates":1e300}}"#;
         let text = document(SCHEMA, VERSION, times).replace(r#""more":[1]"#, command);
         let ran = parse_here_json(text.as_bytes()).unwrap().ran().unwrap();
-        assert_eq!((ran.elapsed_ns, ran.work), (5.0, BTreeMap::from([("opens".to_owned(), 7.0)])));
+        assert_eq!(
+            (ran.elapsed_ns, ran.code, ran.work),
+            (5.0, 3, BTreeMap::from([("opens".to_owned(), 7.0)]))
+        );
     }
 }

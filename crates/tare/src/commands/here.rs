@@ -4,19 +4,21 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::SystemTime;
 
 use tare_data::facts::Facts;
-use tare_data::facts::keys::{KERNEL_NAME, KERNEL_RELEASE, TAKEN_AT};
+use tare_data::facts::keys::{COMMAND_WORDS, KERNEL_NAME, KERNEL_RELEASE, TAKEN_AT};
 
 use tare_analysis::here::changes::choose_changes;
-use tare_analysis::here::command::split_time;
+use tare_analysis::here::command::{RanThere, split_time};
 use tare_analysis::here::costs::pair::pair_with;
 use tare_analysis::here::costs::{Durability, compute_costs, find_durability};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{is_stolen, read_limits};
 use tare_analysis::here::recognise_layers;
 use tare_data::session::demand::RanTwice;
+use tare_data::session::outcome::hash_bytes;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Earlier, Here, parse_here_json, render_here_json, render_here_terminal};
@@ -55,7 +57,9 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         words => Some(run_command(words, args, &mut surroundings.facts)?),
     };
     let pair = earlier.as_ref().map(|earlier| pair_with(&surroundings.facts, &earlier.facts));
-    let there = earlier.as_ref().and_then(Earlier::ran);
+    let there = ran.as_ref().zip(earlier.as_ref());
+    let there = there.map(|(ran, earlier)| find_there(earlier, &surroundings.facts, ran)).transpose();
+    let there = there.map_err(ui::print_note).unwrap_or_default();
     let split = ran.as_ref().map(|ran| split_time(ran, &costs, pair.as_ref().zip(there.as_ref())));
     let here = Here {
         surroundings: &surroundings,
@@ -154,25 +158,40 @@ fn run_command(words: &[String], args: &args::Here, facts: &mut Facts) -> Result
             .with_hint("tare here --yes -- COMMAND")
             .into());
     }
-    eprintln!(
-        "{}",
-        ui::find_language().word("note: the command runs twice: timed, then counted without output")
-    );
+    let language = ui::find_language();
+    ui::print_note(language.word("note: the command runs twice: timed, then counted without output"));
     let program = paths::find_programs()?.find(name);
     let program = program.ok_or_else(|| LabError::usage_error(format!("{name}: no such program")))?;
     let this_program = std::env::current_exe().map_err(|e| {
         LabError::new(ErrorKind::Environment, "this program does not find itself").with_cause(e)
     })?;
-    // Not as the folders of short steps, which are removed after a minute.
-    let folder = tempfile::Builder::new().prefix("tare-command-").tempdir();
-    let folder =
-        folder.map_err(|e| LabError::new(ErrorKind::Storage, "cannot make a folder").with_cause(e))?;
-    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let ran = run_twice(&this_program, &program, &words, folder.path(), is_pair(args));
+    // A document has standard output for itself.
+    let output: Stdio = if args.json || args.paste { std::io::stderr().into() } else { Stdio::inherit() };
+    let given: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let place = std::env::temp_dir();
+    let place = place.canonicalize().unwrap_or(place);
+    let ran = run_twice(&this_program, (&*program, &given[..]), output, &place, is_pair(args));
     let (ran, of_files) =
         ran.map_err(|e| LabError::usage_error(format!("cannot run {name}")).with_cause(e))?;
     facts.0.extend(of_files.0);
+    // So few digits tell commands apart, and tell nobody which one it was.
+    facts.add_fact(COMMAND_WORDS, format!("{:04x}", hash_bytes(words.join("\0").as_bytes()) % (1 << 16)));
     Ok(ran)
+}
+
+/// Finds the run of the same command in the other place, or gives the reason why there is none to compare with.
+fn find_there(earlier: &Earlier, facts: &Facts, ran: &RanTwice) -> Result<RanThere, &'static str> {
+    let language = ui::find_language();
+    Err(match earlier.ran() {
+        None => language.word("note: the command's time is not compared: none ran in the other place"),
+        Some(_) if earlier.facts.get(COMMAND_WORDS) != facts.get(COMMAND_WORDS) => {
+            language.word("note: the command's time is not compared: another one ran in the other place")
+        }
+        Some(there) if there.code != ran.code => {
+            language.word("note: the command's time is not compared: it ended otherwise in the other place")
+        }
+        Some(there) => return Ok(there),
+    })
 }
 
 /// Lists the folders in which people work. None of them is opened by this process.
@@ -189,4 +208,33 @@ fn list_places() -> Vec<Place> {
 /// Lists folders that are on a file system of this environment where there is one, those in memory first.
 pub fn list_references() -> Vec<PathBuf> {
     vec!["/dev/shm".into(), std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_command_that_ended_alike_is_compared() {
+        let facts = |hash: &str| Facts([(COMMAND_WORDS.to_owned(), hash.to_owned())].into());
+        let ran = |code: i32| RanTwice {
+            elapsed_ns: 5,
+            user_ns: 0,
+            system_ns: 0,
+            code,
+            counted: Err("refused".into()),
+        };
+        let document = |command: &str| {
+            let facts = r#"{"price.getppid":"1 2 3","command.words":"00ff"}"#;
+            let text = format!(r#"{{"schema":"tare-here","version":2,"facts":{facts},"command":{command}}}"#);
+            parse_here_json(text.as_bytes()).unwrap()
+        };
+        let earlier = document(r#"{"elapsed_ns":7,"exit_code":3,"work":null}"#);
+        let find = |hash: &str, code: i32| find_there(&earlier, &facts(hash), &ran(code));
+        assert_eq!(find("00ff", 3).map(|there| there.elapsed_ns), Ok(7.0));
+        assert!(find("00fe", 3).unwrap_err().contains("another one ran"));
+        assert!(find("00ff", 0).unwrap_err().contains("it ended otherwise"));
+        let none = find_there(&document("null"), &facts("00ff"), &ran(3));
+        assert!(none.unwrap_err().contains("none ran"));
+    }
 }

@@ -214,12 +214,15 @@ fn a_command_runs_twice_and_its_counts_explain_its_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ran");
     let words = format!("echo . >> {}; echo out", file.display());
-    let output = here(&["--json", "--", "sh", "-c", &words]);
-    assert!(output.status.success(), "{output:?}");
+    let saved = folder.path().join("saved.json");
+    let output = here(&["--save", saved.to_str().unwrap(), "--", "sh", "-c", &words]);
+    assert!(output.status.success() && output.stdout.starts_with(b"out\n"), "{output:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2, "it ran twice");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let text = text.strip_prefix("out\n").expect("the first run has this program's output");
-    let found: Value = serde_json::from_str(text).unwrap();
+    // A document is alone on standard output.
+    let output = here(&["--json", "--against", saved.to_str().unwrap(), "--", "echo", "out"]);
+    let (found, said) = (document(&output), String::from_utf8(output.stderr).unwrap());
+    assert!(said.contains("\nout\n") && said.contains("not compared: another one ran"), "{said}");
+    assert!(found["against"].is_object() && found["command"]["more_ns"].is_null(), "{found}");
     let command = &found["command"];
     assert_eq!(command["exit_code"], 0);
     // If this test is traced already, nothing can be counted, and the reason is given.
