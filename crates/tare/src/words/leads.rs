@@ -89,6 +89,27 @@ pub fn list_own_words<'a>(line: &'a Line, machine: &Machine<'_>) -> &'a [String]
     line.given_before(begins_command.then_some(place))
 }
 
+/// Refuses separators without a command behind or beside them: a script's variable in its place may be empty, and what is left is
+/// another session.
+pub fn check_missing(line: &Line) -> Result<(), LabError> {
+    let takes_several = ["run", "explain", "advise", "ladder"].contains(&line.name());
+    let Some(words) = line.words_after().filter(|_| takes_several || line.name() == "here") else {
+        return Ok(());
+    };
+    let measures_another = line.name() != "ladder" && !line.loose().is_empty();
+    if words.is_empty() && !measures_another && !line.has_option("--command") {
+        let line = format!("{} COMMAND", show_line(&line.with_loose(&line.loose())));
+        return Err(LabError::usage_error("no command follows --").with_hint(line));
+    }
+    let mut commands = words.split(|word| word == BETWEEN);
+    if words.is_empty() || !takes_several || commands.all(|command| !command.is_empty()) {
+        return Ok(());
+    }
+    Err(LabError::usage_error("a command is missing beside '---'")
+        .with_cause("'---' stands between two commands")
+        .with_hint("tare run -- ./old --- ./new"))
+}
+
 /// Refuses the separator of commands where the one before them is missing.
 pub fn check_separator(line: &Line) -> Result<(), LabError> {
     let words = line.words_from_loose();

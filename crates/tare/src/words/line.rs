@@ -63,6 +63,11 @@ impl Line {
         self.after.is_some()
     }
 
+    /// Returns the words after `--`, where that stands.
+    pub fn words_after(&self) -> Option<&[String]> {
+        self.after.as_deref()
+    }
+
     pub fn has_option(&self, option: &str) -> bool {
         self.given.iter().any(|word| word.split('=').next() == Some(option))
     }

@@ -46,6 +46,7 @@ pub fn read_words(words: &[String], machine: &Machine<'_>) -> Result<Reading, La
         return as_typed();
     }
     options::check_dashes(command, own, &words[1..])?;
+    leads::check_missing(&line)?;
     let names = |option: &str| own.iter().any(|word| word.split('=').next() == Some(option));
     if names(IN) {
         values::check_environments(&line, machine)?;

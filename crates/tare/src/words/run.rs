@@ -5,7 +5,7 @@ use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 use tare_lab::study::{SHIPPED, list_probes};
 
-use super::leads::{check_separator, lead_on, read_commands, refuse_name};
+use super::leads::{check_separator, lead_on, list_own_words, read_commands, refuse_name};
 use super::line::{Line, show_line};
 use super::names::{self, find_environment, find_name, is_file_of, is_study};
 use super::reading::{Machine, Reading};
@@ -13,7 +13,9 @@ use super::reading::{Machine, Reading};
 /// Reads the words of `tare run`; none where they stay as they are.
 pub fn read_run(line: &Line, machine: &Machine<'_>) -> Result<Option<Reading>, LabError> {
     let loose = line.loose();
-    if let Some(runs) = line.value_of("-n").filter(|value| value.parse::<u32>().is_ok()) {
+    let own = list_own_words(line, machine);
+    let name = own.iter().position(|word| word == "-n").and_then(|at| own.get(at + 1));
+    if let Some(runs) = name.filter(|value| value.parse::<u32>().is_ok()) {
         let hint = format!("-r {runs} runs it as often; --command-name {runs} names it");
         return Err(
             LabError::usage_error(format!("-n {runs} would name the command '{runs}'")).with_hint(hint)
