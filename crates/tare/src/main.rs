@@ -69,6 +69,7 @@ fn read_arguments(given: Vec<OsString>) -> Result<Args, CommandError> {
         is_program: &surroundings::is_program,
         is_own_environment: &surroundings::is_own_environment,
         list_records: &surroundings::list_records,
+        find_records_folder: &surroundings::find_records_folder,
     };
     let read = words::read_words(&texts, &machine)?;
     if let Some(note) = read.note {

@@ -3,15 +3,21 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use tare_data::encoding::clip_text;
 use tare_data::session::outcome::hash_bytes;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::workspace::serves_as_scratch;
 use tare_lab::session::Setting;
 use tare_lab::storage::places::Wanted;
+use tare_report::text::plain_line;
 
 use crate::invocation::find_binary;
 use crate::platform;
+
+/// Bytes of a folder's name that the name of its records has: with the hash behind them a name has at most 143 also where it is encrypted
+/// (eCryptfs).
+const LONGEST_NAME: usize = 100;
 
 /// Finds the folder of the journals in which sessions record everything that they create:
 /// `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`, on Windows `%LOCALAPPDATA%\\tare`.
@@ -25,12 +31,14 @@ pub fn find_state_folder() -> Result<PathBuf, LabError> {
 }
 
 /// Finds the folder for records of commands that work in a folder, and would find them there: beside the journals, with that folder's
-/// name and a hash of its path. None where none can be made.
+/// name and a hash of its path. It need not be there.
 pub fn find_records_folder(of: &Path) -> Option<PathBuf> {
-    let name = of.file_name().unwrap_or_default().to_string_lossy();
-    let named = format!("{name}-{:013x}", hash_bytes(of.as_os_str().as_encoded_bytes()));
-    let folder = find_state_folder().ok()?.join("records").join(named);
-    can_be_made(&folder).then_some(folder)
+    Some(find_state_folder().ok()?.join("records").join(name_records_folder(of)))
+}
+
+fn name_records_folder(of: &Path) -> String {
+    let name = clip_text(plain_line(&of.file_name().unwrap_or_default().to_string_lossy()), LONGEST_NAME);
+    format!("{name}-{:013x}", hash_bytes(of.as_os_str().as_encoded_bytes()))
 }
 
 /// Finds the home folder if it is an absolute path that exists. Otherwise nothing is created or read there.
@@ -76,7 +84,7 @@ pub fn list_state_folders() -> Result<Vec<PathBuf>, LabError> {
 }
 
 /// Tells whether a folder is writable or could be created, and its files locked, without creating anything.
-fn can_be_made(folder: &Path) -> bool {
+pub fn can_be_made(folder: &Path) -> bool {
     let there = folder.ancestors().find(|path| path.exists());
     there.is_some_and(|there| platform::may_write(there) && platform::may_lock(there))
 }
@@ -162,4 +170,22 @@ pub fn find_programs() -> Result<Programs, LabError> {
     // An account without a home may have / as its home, and everything is below that.
     let own = go.into_iter().chain(home()).filter(|own| own.parent().is_some()).collect();
     Ok(Programs { folders, own, tare: find_binary()?, prepared })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_any_folder_have_a_name_that_a_file_system_takes() {
+        let name = |of: &str| name_records_folder(Path::new(of));
+        for folder in ["ä".repeat(127), "a".repeat(255), "\u{1b}[2J".repeat(60)] {
+            let name = name(&format!("/work/{folder}"));
+            assert!(name.len() <= LONGEST_NAME + 14 && !name.chars().any(char::is_control), "{name}");
+        }
+        assert!(name("/work/mine").starts_with("mine-") && name("/work/mine").len() == 18);
+        let long = "a".repeat(200);
+        assert_ne!(name(&format!("/work/{long}1")), name(&format!("/work/{long}2")));
+        assert_eq!(name("/").len(), 14);
+    }
 }

@@ -11,6 +11,7 @@ use tare_lab::asked::{Measured, Recorded, Request, Until};
 use tare_lab::error::LabError;
 use tare_lab::host::private_folder::make_private_folders;
 use tare_lab::session::{self, Caller};
+use tare_report::text::plain_line;
 
 use crate::args::SessionOptions;
 use crate::command_error::CommandError;
@@ -60,7 +61,7 @@ pub fn obtain_session(
         return Ok(None);
     }
     let recorded = measure_session(request, options.scratch.as_deref())?;
-    anstream::eprintln!("record {}", recorded.record.display());
+    ui::print_note(&format!("record {}", plain_line(&recorded.record.display().to_string())));
     let session = tare_record::read_session(&recorded.record)?.session;
     Ok(Some(Obtained { session, record: recorded.record, is_fresh: true }))
 }
@@ -88,13 +89,12 @@ pub fn make_request(
 fn choose_folder(measured: &Measured, is_dry: bool) -> Option<PathBuf> {
     let Measured::Commands(study) = measured else { return None };
     let current = env::current_dir().ok()?;
-    let mut folders = study.commands.values().filter_map(|command| command.folder.as_deref());
-    let folder =
-        paths::find_records_folder(&current).filter(|_| folders.any(|of| current.starts_with(of)))?;
+    let works_in: Vec<&PathBuf> = study.commands.values().filter_map(|of| of.folder.as_ref()).collect();
+    let is_found = |place: &Path| works_in.iter().any(|of| place.starts_with(of));
     // In a home that is measured as a whole it would be found all the same, and nobody would look for it there.
-    let is_apart =
-        study.commands.values().flat_map(|command| &command.folder).all(|of| !folder.starts_with(of));
-    (is_apart && (is_dry || make_private_folders(&folder).is_ok())).then_some(folder)
+    let apart = is_found(&current).then(|| paths::find_records_folder(&current)).flatten();
+    let folder = apart.filter(|apart| !is_found(apart) && paths::can_be_made(apart))?;
+    (is_dry || make_private_folders(&folder).is_ok()).then_some(folder)
 }
 
 /// Runs a session to its end, after which Ctrl-C ends the program at once.

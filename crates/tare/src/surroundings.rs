@@ -28,8 +28,7 @@ pub fn is_own_environment(word: &str) -> bool {
 /// Lists the records of a folder, the newest first, with those of commands that worked in it; none where it is not one.
 pub fn list_records(folder: &str) -> Option<Vec<String>> {
     let here = fs::read_dir(folder).ok()?.take(MOST_ENTRIES);
-    let whole = Path::new(folder).canonicalize().ok();
-    let elsewhere = whole.and_then(|whole| fs::read_dir(paths::find_records_folder(&whole)?).ok());
+    let elsewhere = find_records_folder(folder).and_then(|apart| fs::read_dir(apart).ok());
     let entries = here.chain(elsewhere.into_iter().flatten().take(MOST_ENTRIES));
     let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
     let records = entries.filter(|path| path.extension().is_some_and(|ending| ending == "tare"));
@@ -38,6 +37,11 @@ pub fn list_records(folder: &str) -> Option<Vec<String>> {
     let mut records: Vec<PathBuf> = records.filter(|path| path.is_file()).collect();
     records.sort_by_key(|path| (std::cmp::Reverse(age(path)), path.clone()));
     Some(records.iter().filter_map(|path| show_path(path)).collect())
+}
+
+/// Finds the folder with this user's records of commands that worked in a folder.
+pub fn find_records_folder(folder: &str) -> Option<PathBuf> {
+    paths::find_records_folder(&Path::new(folder).canonicalize().ok()?)
 }
 
 /// Writes the path of a file as an argument: without `./`, unless it would be an option then.

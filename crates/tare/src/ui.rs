@@ -41,9 +41,9 @@ pub fn print_text(text: &str, is_document: bool) -> Result<(), LabError> {
     if is_document { print_output(text) } else { print_output(write_in_locale(text).as_ref()) }
 }
 
-/// Prints a line for people on standard error, in signs that the locale's character set has.
+/// Prints a line for people on standard error, in signs that the locale's character set has. It may be closed or full.
 pub fn print_note(line: &str) {
-    anstream::eprintln!("{}", write_in_locale(line));
+    let _ = writeln!(anstream::stderr(), "{}", write_in_locale(line));
 }
 
 /// Replaces signs that the locale's character set does not have.

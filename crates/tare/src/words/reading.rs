@@ -1,5 +1,7 @@
 //! A reading: words as they are to be parsed, and the machine that they are read on.
 
+use std::path::PathBuf;
+
 use super::line::show_line;
 
 /// This machine, as far as the meaning of words depends on it.
@@ -10,6 +12,8 @@ pub struct Machine<'a> {
     pub is_own_environment: &'a dyn Fn(&str) -> bool,
     /// Lists the records of a folder, the newest first; none where it is not one.
     pub list_records: &'a dyn Fn(&str) -> Option<Vec<String>>,
+    /// Finds the folder with this user's records of commands that worked in a folder.
+    pub find_records_folder: &'a dyn Fn(&str) -> Option<PathBuf>,
 }
 
 /// Words as they are to be parsed.

@@ -148,9 +148,17 @@ fn read_report(line: &Line, loose: &[&str], machine: &Machine<'_>) -> Result<Opt
     match records.first() {
         Some(record) => Ok(Some(Reading::told(line.with_loose(&[record])))),
         None => {
+            let apart = (machine.find_records_folder)(first.unwrap_or("."));
+            let apart = apart.map(|apart| {
+                format!(
+                    "; one of a command is in {}, or with another user who ran it, such as root",
+                    apart.display()
+                )
+            });
+            let cause = format!("a session writes one where it runs, TIME.tare{}", apart.unwrap_or_default());
             Err(LabError::usage_error(format!("there is no record in {}", first.unwrap_or("this folder")))
-                .with_cause("a session writes one where it runs, TIME.tare")
-                .with_hint("tare run; or tare report FILE"))
+                .with_cause(cause)
+                .with_hint("tare run; after sudo tare run: sudo tare report; or tare report FILE"))
         }
     }
 }

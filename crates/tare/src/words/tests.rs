@@ -1,6 +1,7 @@
 //! Lines that people type, each with what it leads to. None begins a session.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::ErrorKind;
 use tare_report::language::Language;
@@ -60,6 +61,7 @@ fn read(line: &str, records: &[&str]) -> Result<Reading, Unparsed> {
         is_program: &|word| PROGRAMS.contains(&word),
         is_own_environment: &|word| word == "mybox",
         list_records: &|folder| [".", "a/", "b/"].contains(&folder).then(|| records.clone()),
+        find_records_folder: &|folder| Some(Path::new("/state/records").join(folder)),
     };
     let reading = read_words(&words[1..], &machine).map_err(Unparsed::Refused)?;
     parse_words(reading.words.iter().map(OsString::from).collect(), Language::English)?;
@@ -154,7 +156,26 @@ fn words_of_a_session_are_a_study_a_name_or_commands_in_this_order() {
         ("tare run docker -h", Help),
         ("tare run file /bin/ls", Noting("tare run -- file /bin/ls", &["read as"])),
         ("tare run -- docker", To("tare run -- docker")),
+        ("tare run make -n 5", No("'-n'", &["tare run -- make -n 5"])),
         ("tare run gvisor -- git status", No("'gvisor'", &["tare run --in native,gvisor -- git status"])),
+    ]);
+}
+
+/// A variable of a script that is empty takes a command away, and another session would begin.
+#[test]
+fn a_command_that_is_missing_is_not_passed_over() {
+    check_all(&[
+        ("tare run --", No("no command follows --", &["tare run -- COMMAND"])),
+        ("tare run --in gvisor --fail-if differs --", No("no command follows --", &["-- COMMAND"])),
+        ("tare run -- ./old ---", No("missing beside '---'", &["tare run -- ./old --- ./new"])),
+        ("tare run -- --- ./new", No("missing beside '---'", &["tare run -- ./old --- ./new"])),
+        ("tare run -- ./a --- --- ./b", No("missing beside '---'", &[])),
+        ("tare ladder container --", No("no command follows --", &["tare ladder container -- COMMAND"])),
+        ("tare here --", No("no command follows --", &["tare here -- COMMAND"])),
+        ("tare here -- ls ---", To("tare here -- ls ---")),
+        ("tare run quick --", To("tare run quick --")),
+        ("tare run --command ls --", To("tare run --command ls --")),
+        ("tare report old.tare --", To("tare report old.tare --")),
     ]);
 }
 
@@ -363,6 +384,13 @@ fn a_folder_without_records_says_so() {
         let Err(Unparsed::Refused(error)) = read(line, &[]) else { panic!("{line} is taken") };
         assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("tare run")), "{line}: {error:?}");
     }
+    let Err(Unparsed::Refused(error)) = read("tare report a/", &[]) else { panic!("it is taken") };
+    let cause = error.causes().next().unwrap_or_default();
+    assert!(
+        cause.contains("is in /state/records/a/, or with another user who ran it, such as root"),
+        "{cause}"
+    );
+    assert!(error.hint.is_some_and(|hint| hint.contains("sudo tare report")));
 }
 
 #[test]

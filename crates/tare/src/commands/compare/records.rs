@@ -6,6 +6,7 @@ use std::thread;
 
 use tare_analysis::change::Judged;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_report::text::plain_line;
 
 use crate::ui;
 
@@ -53,7 +54,7 @@ pub fn judge_records(files: &[PathBuf]) -> Result<Vec<Read>, LabError> {
     all.into_iter()
         .map(|(_, read)| {
             let read = read?;
-            read.notes.iter().for_each(|note| anstream::eprintln!("note: {note}"));
+            read.notes.iter().for_each(|note| ui::print_note(&format!("note: {}", plain_line(note))));
             Ok(read)
         })
         .collect()
