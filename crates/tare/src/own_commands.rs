@@ -101,7 +101,8 @@ fn make_command(
     let aside = |text: &Option<String>| aside(text.as_deref(), values);
     Ok(UserCommand {
         command: written.words(values, given.by_shell())?,
-        title: title.to_owned(),
+        // A script of several lines has one line in a table.
+        title: title.replace(char::is_control, " "),
         folder: Some(folder.to_owned()),
         setup: aside(&given.setup)?,
         prepare: aside(&given.prepare)?,
@@ -170,8 +171,17 @@ pub fn require_programs(study: &Study) -> Result<(), LabError> {
             setup => &[setup],
         };
         for program in all.iter().filter_map(|words| words.first()) {
+            if program.contains('/') {
+                let whole = command.folder.as_ref().map(|folder| folder.join(program));
+                // The step before each run may make it.
+                if let Some(whole) = whole.filter(|whole| command.prepare.is_empty() && !whole.exists()) {
+                    return Err(LabError::usage_error(format!("there is no program '{program}'"))
+                        .with_cause(format!("{} does not exist", whole.display())));
+                }
+                continue;
+            }
             let is_there = |folder: PathBuf| folder.join(program).is_file();
-            if program.contains('/') || env::split_paths(folders).any(is_there) {
+            if env::split_paths(folders).any(is_there) {
                 continue;
             }
             let names =
@@ -423,6 +433,9 @@ struct Names<'a>(&'a [String]);
 
 impl<'a> Names<'a> {
     fn of(names: &'a [String], commands: usize, combinations: usize) -> Result<Names<'a>, LabError> {
+        if names.iter().any(|name| name.trim().is_empty()) {
+            return Err(LabError::usage_error("a name of --command-name is empty"));
+        }
         if names.is_empty() || names.len() == commands || (names.len() == 1 && combinations > 1) {
             return Ok(Names(names));
         }
@@ -481,6 +494,9 @@ mod tests {
         assert!(error(&piped).contains("needs a shell"), "{}", error(&piped));
         piped = Commands { shell: clap::ValueEnum::from_str("default", true).ok(), ..piped };
         assert_eq!(commands(&piped)[0].1, ["sh", "-c", "ls | wc -l"]);
+        let script = Commands { words: vec!["echo a\n\techo b".into()], ..piped };
+        let first = make_study(&script).unwrap().unwrap().commands.into_values().next().unwrap();
+        assert_eq!((first.title.as_str(), first.command[2].as_str()), ("echo a  echo b", "echo a\n\techo b"));
         for (text, needs) in [
             ("a 'b|c'", false),
             ("a \"b$c\"", true),
@@ -545,12 +561,31 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_is_not_there_is_refused_unless_a_step_may_make_it() {
+        let check = |given: &Commands| require_programs(&make_study(given).unwrap().unwrap());
+        let missing = given(&["./Cargo.toml", "---", "./no-such-file", "x"]);
+        assert_eq!(check(&missing).unwrap_err().to_string(), "there is no program './no-such-file'");
+        assert!(
+            check(&given(&["./Cargo.toml"])).is_ok(),
+            "whether it can be started shows where it is entered"
+        );
+        for step in [
+            Commands { prepare: Some("true".into()), ..missing.clone() },
+            Commands { setup: Some("true".into()), ..missing },
+        ] {
+            assert!(check(&step).is_ok());
+        }
+    }
+
+    #[test]
     fn options_of_a_command_need_one_and_names_fit() {
         let alone = Commands { warmup: Some(3), ..Commands::default() };
         assert!(error(&alone).contains("--warmup is about a command"));
         let mut named = given(&["a", "---", "b"]);
         named.names = vec!["one".into()];
         assert!(error(&named).contains("1 names for 2 commands"));
+        named.names = vec!["one".into(), " ".into()];
+        assert!(error(&named).contains("a name of --command-name is empty"));
         assert_eq!(case_name("Größe ./x", 4, 12), "05-gr-e-x");
         assert_eq!(case_name("…", 0, 1), "command");
     }
