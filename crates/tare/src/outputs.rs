@@ -37,7 +37,7 @@ pub fn check_outputs(view: &View) -> Result<(), LabError> {
         return Err(LabError::new(ErrorKind::Usage, format!("{name} is binary and cannot go to a terminal"))
             .with_hint(format!("name a file: --export {name}=FILE")));
     }
-    if printed().count() + usize::from(view.facts) < 2 {
+    if printed().count() + usize::from(view.facts) + usize::from(view.paste) < 2 {
         return Ok(());
     }
     Err(LabError::new(ErrorKind::Usage, "only one document can go to standard output")

@@ -27,7 +27,11 @@ fn without_a_file_an_export_is_all_that_is_printed() {
     let program = with_record(USUAL);
     let said = program.run_tare(&["report", "--export", "openmetrics", "s.tare"]);
     assert!(said.out.starts_with("# TYPE ") && said.out.ends_with("# EOF\n"), "{said:?}");
-    for two in [&["--json", "--export", "csv"][..], &["--export", "csv", "--export", "junit"]] {
+    for two in [
+        &["--json", "--export", "csv"][..],
+        &["--export", "csv", "--export", "junit"],
+        &["--paste", "--export", "csv"],
+    ] {
         let said = program.run_tare(&[&["report", "s.tare"], two].concat());
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
         assert!(said.err.contains("only one document can go to standard output"), "{said:?}");
