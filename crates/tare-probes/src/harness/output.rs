@@ -44,7 +44,7 @@ impl Output {
         self.is_cut |= room < bytes.len();
     }
 
-    /// Returns the lines of its beginning in plain text, but for one that was cut. Bytes that are no text have their numbers, by which
+    /// Returns the lines of its beginning in plain text, but for one that was cut. Bytes other than text have their numbers, by which
     /// they are told apart.
     pub(crate) fn capture(&self) -> Captured {
         let number = |byte: &u8| format!("\\x{byte:02x}");

@@ -38,7 +38,7 @@ impl Calibrated {
         Some(self.paces.first()?.as_ref().ok()?.operation_ns)
     }
 
-    /// Tells whether the case runs a command of the user's own, whose time nobody knows beforehand.
+    /// Tells whether the case runs the user's own command, whose time nobody knows beforehand.
     pub fn is_command(&self) -> bool {
         self.selected.probe.name == USER_COMMAND
     }
