@@ -564,7 +564,8 @@ mod tests {
     fn a_program_that_is_not_there_is_refused_unless_a_step_may_make_it() {
         let check = |given: &Commands| require_programs(&make_study(given).unwrap().unwrap());
         let missing = given(&["./Cargo.toml", "---", "./no-such-file", "x"]);
-        assert_eq!(check(&missing).unwrap_err().to_string(), "there is no program './no-such-file'");
+        let refused = check(&missing).unwrap_err().to_string();
+        assert!(refused.starts_with("there is no program './no-such-file': /"), "{refused}");
         assert!(
             check(&given(&["./Cargo.toml"])).is_ok(),
             "whether it can be started shows where it is entered"
