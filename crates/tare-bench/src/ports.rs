@@ -19,7 +19,7 @@ impl ReservedPort {
     ///
     /// # Errors
     ///
-    /// Those of the system's calls, such as one for an address that this machine does not have.
+    /// Errors of the system's calls, such as one for an address that this machine does not have.
     pub fn reserve(ip: IpAddr) -> io::Result<ReservedPort> {
         let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let socket = net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;

@@ -180,12 +180,12 @@ mod tests {
     fn records_of_any_folder_have_a_name_that_a_file_system_takes() {
         let name = |of: &str| name_records_folder(Path::new(of));
         for folder in ["ä".repeat(127), "a".repeat(255), "\u{1b}[2J".repeat(60)] {
-            let name = name(&format!("/work/{folder}"));
+            let name = name(&format!("/folder/{folder}"));
             assert!(name.len() <= LONGEST_NAME + 14 && !name.chars().any(char::is_control), "{name}");
         }
-        assert!(name("/work/mine").starts_with("mine-") && name("/work/mine").len() == 18);
+        assert!(name("/folder/mine").starts_with("mine-") && name("/folder/mine").len() == 18);
         let long = "a".repeat(200);
-        assert_ne!(name(&format!("/work/{long}1")), name(&format!("/work/{long}2")));
+        assert_ne!(name(&format!("/folder/{long}1")), name(&format!("/folder/{long}2")));
         assert_eq!(name("/").len(), 14);
     }
 }
