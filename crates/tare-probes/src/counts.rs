@@ -5,7 +5,7 @@ use tare_data::names::Case;
 
 use crate::descriptions::cpu_whetstone::MILLIONS_A_PASS;
 use crate::descriptions::sys_mix::CALLS_A_TURN;
-use crate::probes::requests_an_operation;
+use crate::probes::events_an_operation;
 
 /// Operations of a batch of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +25,12 @@ impl Count {
                 Count::Free
             }
             ("file.random", "read" | "write" | "fsync") => Count::Free,
-            ("file.queue" | "file.random", _) => match requests_an_operation(case) {
-                Some(requests) => Count::Exactly(operations.saturating_mul(requests)),
+            ("file.queue" | "file.random" | "cpu.primes", _) => match events_an_operation(case) {
+                Some(events) => Count::Exactly(operations.saturating_mul(events)),
                 None => Count::Free,
             },
             ("net.rr" | "net.stream", "connect") => Count::AtMost(1),
             ("net.rr", _) => Count::AtMost(operations),
-            ("cpu.primes", _) => {
-                let threads = case.parameters.get_integer("threads").unwrap_or(1);
-                Count::Exactly(operations.saturating_mul(threads))
-            }
             ("cpu.whetstone", "million") => Count::Exactly(operations.saturating_mul(MILLIONS_A_PASS)),
             ("sys.mix", "call") => Count::Exactly(operations.saturating_mul(CALLS_A_TURN)),
             _ => Count::Exactly(operations),
@@ -55,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_thread_of_primes_does_the_operations_of_a_batch() {
+    fn several_threads_of_primes_share_sixteen_events_for_each_in_an_operation() {
         let of = |threads: &str| {
             let parameters = [("threads".to_owned(), threads.to_owned())].into();
             let case = Case {
@@ -66,8 +62,6 @@ mod tests {
             };
             Count::from_case(&case, "event", 5)
         };
-        assert!(
-            of("1").matches_operations(5) && of("2").matches_operations(10) && !of("2").matches_operations(5)
-        );
+        assert_eq!([of("1"), of("2")], [Count::Exactly(5), Count::Exactly(5 * 2 * 16)]);
     }
 }

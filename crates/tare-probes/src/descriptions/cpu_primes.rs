@@ -18,7 +18,7 @@ pub static PROBE: Probe = Probe {
         Parameter::from_one_value(
             "threads",
             "1",
-            "threads that share the events; the number of events grows with them",
+            "threads that share the events, of which an operation has 16 for each",
         ),
     ],
     metrics: &[
@@ -34,7 +34,7 @@ pub static PROBE: Probe = Probe {
         Ok("1") => Alternates::OneProcessor,
         _ => Alternates::Alone("its threads use several processors"),
     },
-    revision: 2,
+    revision: 3,
     label: |parameters| {
         let max_prime = parameters.get_text("max_prime").unwrap_or("20000");
         match parameters.get_text("threads").unwrap_or("1") {

@@ -76,9 +76,10 @@ mod user_command;
 #[cfg(unix)]
 mod work_lasting;
 
-/// Counts the requests of an operation of a probe that has many in each; none where its parameters cannot be read.
-pub(crate) fn requests_an_operation(case: &Case) -> Option<u64> {
+/// Counts the requests or events of an operation of a probe that may have many in each; none where its parameters cannot be read.
+pub(crate) fn events_an_operation(case: &Case) -> Option<u64> {
     let count = match case.probe.as_str() {
+        "cpu.primes" => cpu_primes::events_an_operation,
         "file.queue" => file_queue::requests_an_operation,
         _ => file_random::requests_an_operation,
     };

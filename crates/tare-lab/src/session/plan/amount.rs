@@ -36,8 +36,9 @@ const PAIR_OF_RUNS_NS: f64 = 160e6;
 /// ...and the longer one in which it may have as many runs as "same" needs in the rounds of its first look.
 const PAIR_OF_ENOUGH_RUNS_NS: f64 = 240e6;
 const ENOUGH_RUNS: f64 = 10.0;
-/// Time of a batch in a trial of a fixed time, of which there are thousands.
-const BATCH_OF_TIME_NS: f64 = 4e6;
+/// Time of a batch in a trial of a fixed time, as long as a tool's run: what is not timed at its ends, where threads start and wait for
+/// the last one, must be next to nothing beside it.
+const BATCH_OF_TIME_NS: f64 = 100e6;
 /// A command of one's own runs once a batch, so that each run is a value, as often as fits into this in the baseline...
 const COMMANDS_NS: f64 = 40e6;
 /// ...and into this in the slowest environment...
@@ -335,7 +336,7 @@ mod tests {
     #[test]
     fn a_trial_of_a_fixed_time_has_longer_batches() {
         let amount = amount_of_time(target(200.0), &[target(200.0)], 10.0);
-        assert_eq!(amount, Amount::Duration { batch: 20_000, seconds: 10.0 });
+        assert_eq!(amount, Amount::Duration { batch: 500_000, seconds: 10.0 });
     }
 
     #[test]
