@@ -135,11 +135,12 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     let all = cells.iter().filter(|(_, cell)| cell.comparison().is_some()).count();
     let missing = cells.iter().filter(|(_, cell)| matches!(cell, Cell::Missing(_))).count();
     let (mut clauses, mut others_at) = (Vec::new(), 0);
+    let slower = of(&[Kind::Slower, Kind::AtLeast]);
     let is_of_short = cells.iter().any(|(_, cell)| cell.answer().is_of_short());
     if all > 0 && of(&[Kind::Same]).len() == all && !is_of_short {
         clauses.push(say!(language, "costs nothing that was measured: same in {all} of {all}", all = all));
     } else {
-        clauses.extend(describe_slower(&of(&[Kind::Slower, Kind::AtLeast]), all, language));
+        clauses.extend(describe_slower(&slower, all, language));
         others_at = clauses.len();
         clauses.extend(describe_faster(&of(&[Kind::Faster]), all, language));
         clauses.extend(describe_others(
@@ -151,14 +152,15 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     if let Some(first) = clauses.get_mut(others_at).filter(|_| is_of_short) {
         *first = say!(language, "in short operations, {clause}", clause = first);
     }
-    // The one figure that overturns others comes before them.
+    // The one figure that overturns others comes before them, unless most of them are larger still.
     let differing = findings.lasting.iter().filter(|cost| cost.outcome == Some(Outcome::Differs));
     let mut of_target = differing.filter(|cost| cost.target == findings.subjects[target]);
     if let Some((work, long)) = of_target.find_map(|cost| Some((cost.work, cost.ratio?))) {
+        let larger = slower.iter().filter(|(_, comparison)| comparison.ratio > long.ratio).count();
         let times = words::format_estimate(long, language);
         let kind = language.word(words::describe_lasting_work(work));
         clauses.insert(
-            0,
+            usize::from(2 * larger > all),
             match work {
                 LastingWork::Arithmetic => say!(language, "work that lasts takes {times}", times = times),
                 _ => say!(language, "work that lasts ({kind}) takes {times}", kind = kind, times = times),
@@ -260,6 +262,7 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tare_analysis::findings::{Estimate, Interval, LastingCost};
     use tare_analysis::findings::{Missing, Verdict};
     use tare_data::failure::{Failure, FailureKind};
 
@@ -305,6 +308,30 @@ mod tests {
             }
         });
         assert!(unsure.starts_with("not sure in 5 of 7"), "most are, and come first: {unsure}");
+    }
+
+    #[test]
+    fn work_that_lasts_comes_first_unless_most_operations_take_longer_still() {
+        let lasting = |ratio: f64| {
+            line(|findings| {
+                let estimate = Estimate { ratio, interval: Interval::new(0.98 * ratio, 1.02 * ratio) };
+                findings.lasting = vec![LastingCost {
+                    target: findings.subjects[1].clone(),
+                    work: LastingWork::Arithmetic,
+                    stretches: 8,
+                    seconds: 2.4,
+                    ratio: Some(estimate),
+                    excess: Some(estimate),
+                    outcome: Some(Outcome::Differs),
+                }];
+            })
+        };
+        assert!(lasting(30.0).starts_with("work that lasts takes 30x"), "{}", lasting(30.0));
+        let little = lasting(1.04);
+        assert!(
+            little.starts_with("takes longer in 5 of 6, most in system call: 24 times. Work that lasts"),
+            "{little}"
+        );
     }
 
     #[test]
