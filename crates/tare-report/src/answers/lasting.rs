@@ -46,10 +46,7 @@ fn a_table_names_what_was_excluded_and_short_answers_say_so() {
     let line = "Lasting work (stretches of 0.3 s, beside short turns): container 0.98 to 1.03x, q20 4.9 to 5.1x, noisy 0.76 to 1.39x.";
     assert!(text.ends_with(line) && !text.contains("calls and forks"), "{text}");
     let text = render(&session, &findings, false, Language::Japanese);
-    assert!(
-        text.contains("(0.3秒ずつ、短い交代との比): container 0.98〜1.03倍、q20 4.9〜5.1倍、"),
-        "{text}"
-    );
+    assert!(text.contains("(0.3秒ずつ、短い交代との比): container 0.98〜1.03倍、q20 4.9〜5.1倍、"), "{text}");
     assert!(text.contains("続く計算、全プロセッサ") || text.contains("続く計算、全プロ"), "{text}");
 }
 

@@ -3,6 +3,7 @@
 use tare_data::facts::Facts;
 use tare_data::facts::keys::{
     CPU_ALLOWED, LAUNCHER_TESTED, LAUNCHER_WORDS, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_PROCESSORS,
+    MEMORY_TOTAL_BYTES,
 };
 use tare_data::session::Side;
 use tare_data::warning::{LimitPair, Limited, Setting, SettingPair, Warning};
@@ -90,7 +91,11 @@ fn find_limit(facts: &Facts, limited: Limited) -> Option<f64> {
         Limited::Processors => {
             [CPU_ALLOWED, LIMIT_CPU, LIMIT_PROCESSORS].into_iter().filter_map(number).min_by(f64::total_cmp)
         }
-        Limited::Memory => number(LIMIT_MEMORY),
+        // More than the machine has limits nothing.
+        Limited::Memory => {
+            let total = number(MEMORY_TOTAL_BYTES).unwrap_or(f64::INFINITY);
+            number(LIMIT_MEMORY).filter(|limit| *limit < total)
+        }
         Limited::Processes => number(LIMIT_PROCESSES).filter(|limit| *limit < MANY_PROCESSES),
     }
 }
@@ -114,6 +119,14 @@ mod tests {
             })
         };
         let all = facts(&[("cpu.allowed", "2")]);
+        let [some, endless] = ["1073741824", "1125899906842624"].map(|limit| {
+            facts(&[("cpu.allowed", "2"), ("memory.total_bytes", "4294967296"), ("limit.memory", limit)])
+        });
+        assert_eq!(
+            found(["container?limits=yes", "native"], [&some, &all]),
+            Some(("container?limits=yes".to_owned(), Some(1_073_741_824.0)))
+        );
+        assert_eq!(found(["container?limits=yes", "native"], [&endless, &all]), None);
         let fifth = facts(&[("cpu.allowed", "2"), ("limit.cpu", "0.2")]);
         let launched = facts(&[("cpu.allowed", "2"), ("limit.cpu", "0.2"), ("launcher.words", "podman run")]);
         let is = |name: &str, here: f64| Some((name.to_owned(), Some(here)));
