@@ -537,6 +537,7 @@ pub struct Smallest {
 pub struct Certificate {
     /// Cells of the control environment, and how many of them differ by more than the margin or by an unclear size.
     pub control_cells: usize,
+    #[serde(rename = "control_differing")]
     pub control_coloured: usize,
     /// More of them differ than chance allows at 5 % (Binomial): the report carries a banner.
     pub banner: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{
-    CheckBeside, CommandFactor, Family, Kind, Leading, Outcome, PlantedCost, SharedStarts, Smallest, Why,
+    Certificate, CheckBeside, CommandFactor, Family, Kind, Leading, Outcome, SharedStarts, Smallest, Why,
     WithoutRow,
 };
 use tare_analysis::outcome::CommandOutcome;
@@ -33,7 +33,8 @@ pub struct Document<'a> {
     pub outcomes: &'a [CommandOutcome],
     /// Commands beside the first one in each environment, by runs that did not take turns: an interval, and no answer.
     pub across_commands: &'a [CommandFactor],
-    pub certificate: Certificate,
+    /// Reliability of the session.
+    pub certificate: &'a Certificate,
     /// Reasons to doubt an environment, or the session if none is given.
     pub warnings: Vec<TargetWarning<'a>>,
     /// Sentences, one per subject environment.
@@ -91,24 +92,6 @@ pub struct PlannedTarget<'a> {
     /// Words of the command that it runs; absent where all run that of the case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-}
-
-/// Reliability of the session.
-#[derive(Debug, Serialize)]
-pub struct Certificate {
-    pub control_cells: usize,
-    /// Number of control cells that differ by more than the margin, or by an unclear size.
-    pub control_differing: usize,
-    /// True if the control shows more differences than chance allows: do not trust the session.
-    pub banner: bool,
-    /// Smallest slowdown that a typical cell could have shown.
-    pub smallest_effect: Option<f64>,
-    pub decided: usize,
-    pub compared: usize,
-    pub repeated: u32,
-    /// Cost that the session put into a hidden copy of its baseline, and the answer whether it was found;
-    /// null if there was none, or it was not measured for as long as the others of its case.
-    pub planted: Option<PlantedCost>,
 }
 
 #[derive(Debug, Serialize)]

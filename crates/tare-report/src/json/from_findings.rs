@@ -30,7 +30,7 @@ impl<'a> Document<'a> {
             lasting: findings.lasting.iter().map(lasting).collect(),
             outcomes: &findings.outcomes,
             across_commands: &findings.across_commands,
-            certificate: certificate(&findings.certificate),
+            certificate: &findings.certificate,
             warnings: general
                 .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c, language) })
                 .collect(),
@@ -110,21 +110,8 @@ fn find_disk(session: &Session, target: &Side) -> Option<bool> {
 fn with_disk(words: Cow<'_, str>, disk: Option<bool>, language: Language) -> Cow<'_, str> {
     match disk {
         None => words,
-        Some(true) => say!(language, "{words}; its disk bypasses the host's cache", words = words).into(),
-        Some(false) => say!(language, "{words}; its disk is the host's cache", words = words).into(),
-    }
-}
-
-fn certificate(certificate: &findings::Certificate) -> Certificate {
-    Certificate {
-        control_cells: certificate.control_cells,
-        control_differing: certificate.control_coloured,
-        banner: certificate.banner,
-        smallest_effect: certificate.smallest_effect,
-        decided: certificate.decided,
-        compared: certificate.compared,
-        repeated: certificate.repeated,
-        planted: certificate.planted.clone(),
+        Some(true) => say!(language, "{words}; its disk bypasses the host's cache", words).into(),
+        Some(false) => say!(language, "{words}; its disk is the host's cache", words).into(),
     }
 }
 
