@@ -36,8 +36,8 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
             base = time(baseline),
             baseline = name,
             hour = time(more * CALLS),
-            count = count,
-            factor = factor
+            count,
+            factor
         )),
         () if most < 0.0 => Some(say!(
             language,
@@ -46,7 +46,7 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
             least = time(-most),
             most = time(-least),
             baseline = name,
-            factor = factor
+            factor
         )),
         () => Some(say!(
             language,
@@ -69,13 +69,13 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
             say!(
                 language,
                 "A call takes {call}: enter {enter}, command {command}, leave {leave}.",
-                call = call,
+                call,
                 enter = of_whole(enter),
                 command = of_whole(command),
                 leave = of_whole(leave)
             )
         }
-        _ => say!(language, "A call takes {call}.", call = call),
+        _ => say!(language, "A call takes {call}.", call),
     };
     Some(language.join_sentences(&[division].into_iter().chain(price).collect::<Vec<_>>()))
 }

@@ -18,23 +18,23 @@ pub fn describe_outcome(outcome: &Outcome, language: Language) -> String {
     let missing = outcome.count_cells(Ruling::Missing);
     let head = match outcome.count_cells(Ruling::Trips) {
         0 if missing > 0 && missing == outcome.cells.len() => {
-            return say!(language, "condition not checked: none of {all} could be compared", all = all);
+            return say!(language, "condition not checked: none of {all} could be compared", all);
         }
-        0 => say!(language, "condition not met in any of {all}", all = all),
-        met => say!(language, "condition met: in {met} of {all}", met = met, all = all),
+        0 => say!(language, "condition not met in any of {all}", all),
+        met => say!(language, "condition met: in {met} of {all}", met, all),
     };
     let missing = match missing {
         0 => String::new(),
-        some => say!(language, "{some} could not be compared, ", some = some),
+        some => say!(language, "{some} could not be compared, ", some),
     };
     let undecided = match outcome.count_cells(Ruling::Undecided) {
         0 => language.word("all others are decided").to_owned(),
         some if outcome.allows_undecided => {
-            say!(language, "{some} could not be decided, and --allow-undecided lets that pass", some = some)
+            say!(language, "{some} could not be decided, and --allow-undecided lets that pass", some)
         }
-        some => say!(language, "{some} could not be decided", some = some),
+        some => say!(language, "{some} could not be decided", some),
     };
-    say!(language, "{head}; {missing}{undecided}", head = head, missing = missing, undecided = undecided)
+    say!(language, "{head}; {missing}{undecided}", head, missing, undecided)
 }
 
 /// Lists each cell that meets a condition, then each that is not decided: place, size and condition.
@@ -62,13 +62,9 @@ pub(crate) fn name_condition(judged: &Judged, is_bound: bool, language: Language
     let condition = &judged.condition;
     match judged.answer {
         Ruling::Undecided if is_bound => {
-            say!(
-                language,
-                "{condition}: not decided, slowdowns up to that bound are possible",
-                condition = condition
-            )
+            say!(language, "{condition}: not decided, slowdowns up to that bound are possible", condition)
         }
-        Ruling::Undecided => say!(language, "{condition}: not decided", condition = condition),
+        Ruling::Undecided => say!(language, "{condition}: not decided", condition),
         Ruling::Trips | Ruling::Passes | Ruling::Missing => condition.clone(),
     }
 }
@@ -83,7 +79,7 @@ pub(crate) fn list_first_cells(
     let cells = || of(Ruling::Trips).chain(of(Ruling::Undecided).filter(|_| !outcome.allows_undecided));
     let mut lines: Vec<String> = cells().take(MOST_LISTED).filter_map(line).collect();
     let more = cells().count().saturating_sub(MOST_LISTED);
-    lines.extend((more > 0).then(|| say!(language, "and {more} more", more = more)));
+    lines.extend((more > 0).then(|| say!(language, "and {more} more", more)));
     lines
 }
 

@@ -87,7 +87,7 @@ impl<'a> CellWarnings<'a> {
             false => warnings::describe_warning(warning, self.language),
         };
         let advice = warnings::advise_on_warning(warning, self.language);
-        Some(say!(self.language, "{words}; {advice}", words = words, advice = advice))
+        Some(say!(self.language, "{words}; {advice}", words, advice))
     }
 
     /// Lists the marks of a comparison's warnings.

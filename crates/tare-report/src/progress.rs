@@ -39,7 +39,7 @@ pub fn entering_line(target: &str, language: Language) -> String {
 
 /// Formats the line for choosing amounts of work.
 pub fn calibrating_line(done: usize, of: usize, language: Language) -> String {
-    say!(language, "calibrating, {done} of {all}", done = done, all = of)
+    say!(language, "calibrating, {done} of {all}", done, all = of)
 }
 
 /// Formats the line for a stretch of work that lasts.
@@ -93,7 +93,7 @@ pub fn log_line(state: &State) -> String {
     parts.extend(trouble(state));
     let running = running(state);
     if !running.is_empty() {
-        parts.push(say!(language, "now {running}", running = running));
+        parts.push(say!(language, "now {running}", running));
     }
     language.join_with_commas(&parts)
 }
@@ -102,9 +102,7 @@ pub fn log_line(state: &State) -> String {
 fn rounds(state: &State) -> String {
     let language = state.language;
     match state.rounds_planned {
-        Some(planned) => {
-            say!(language, "run {round} of {planned}", round = state.rounds, planned = planned)
-        }
+        Some(planned) => say!(language, "run {round} of {planned}", round = state.rounds, planned),
         None => language.counted(state.rounds as usize, "run", "runs"),
     }
 }
@@ -115,15 +113,9 @@ fn decided(state: &State, all: &str) -> String {
     match state.decided_in_s.filter(|_| state.decided < state.verdicts) {
         Some(s) => {
             let time = language.format_duration(s);
-            say!(
-                language,
-                "{decided} of {all} decided, the rest in about {time}",
-                decided = decided,
-                all = all,
-                time = time
-            )
+            say!(language, "{decided} of {all} decided, the rest in about {time}", decided, all, time)
         }
-        None => say!(language, "{decided} of {all} decided", decided = decided, all = all),
+        None => say!(language, "{decided} of {all} decided", decided, all),
     }
 }
 
@@ -150,7 +142,7 @@ fn trouble(state: &State) -> Option<String> {
     }
     if state.repeated > 0 {
         let rounds = language.counted(state.repeated as usize, "run", "runs");
-        parts.push(say!(language, "{rounds} repeated", rounds = rounds));
+        parts.push(say!(language, "{rounds} repeated", rounds));
     }
     (!parts.is_empty()).then(|| language.join_with_commas(&parts))
 }

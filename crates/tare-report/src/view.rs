@@ -51,30 +51,24 @@ pub(crate) fn where_it_runs(row: &Row, language: Language) -> String {
 /// Builds the two lines of the heading: the compared environments, then machine and duration.
 pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Language) -> Vec<String> {
     let with_limits = |name: &String| match warned::describe_own_limits(findings, name, language) {
-        Some(limits) => say!(language, "{name} ({limits})", name = clean_text(name), limits = limits),
+        Some(limits) => say!(language, "{name} ({limits})", name = clean_text(name), limits),
         None => clean_text(name),
     };
     let (study, baseline) = (clean_text(&session.plan.study), with_limits(&findings.baseline));
     let subjects: Vec<String> = findings.subjects.iter().map(with_limits).collect();
     let compared = match subjects.is_empty() {
-        true => say!(language, "{study}: {baseline} alone", study = study, baseline = baseline),
+        true => say!(language, "{study}: {baseline} alone", study, baseline),
         false => {
             let all = language.join_with_commas(&subjects);
             match &findings.commands_in {
                 Some(environment) => say!(
                     language,
                     "{all} against {baseline}, in {environment}",
-                    all = all,
-                    baseline = baseline,
+                    all,
+                    baseline,
                     environment = clean_text(environment)
                 ),
-                None => say!(
-                    language,
-                    "{study}: {all} against {baseline}",
-                    study = study,
-                    all = all,
-                    baseline = baseline
-                ),
+                None => say!(language, "{study}: {all} against {baseline}", study, all, baseline),
             }
         }
     };
@@ -87,7 +81,7 @@ pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Lan
         && !findings.answers_outcomes()
     {
         false => compared,
-        true => say!(language, "{compared}: nothing is decided", compared = compared),
+        true => say!(language, "{compared}: nothing is decided", compared),
     };
     let time = measured_s(session).map(|s| language.format_duration(s));
     // The sentence of commands counts single runs, of which a round has several.
@@ -98,11 +92,7 @@ pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Lan
     let effort = language.join_with_commas(&effort);
     vec![
         compared,
-        if machine.is_empty() {
-            effort
-        } else {
-            say!(language, "{machine}; {effort}", machine = machine, effort = effort)
-        },
+        if machine.is_empty() { effort } else { say!(language, "{machine}; {effort}", machine, effort) },
     ]
 }
 
@@ -177,9 +167,7 @@ fn rounds(findings: &Findings, language: Language) -> String {
         levels.map(|level| level.rounds).filter(|rounds| *rounds > 0)
     };
     match (counts().min(), counts().max()) {
-        (Some(least), Some(most)) if least < most => {
-            say!(language, "{least} to {most} runs", least = least, most = most)
-        }
+        (Some(least), Some(most)) if least < most => say!(language, "{least} to {most} runs", least, most),
         (_, Some(most)) => language.counted(most as usize, "run", "runs"),
         // Runs whose outcome is compared are not timed.
         _ => untimed.unwrap_or_else(|| language.word("no complete run")).into(),
@@ -212,7 +200,7 @@ pub(crate) fn explain_answers(session: &Session, rows: &[&Row], language: Langua
         has(&[Kind::Slower, Kind::AtLeast, Kind::NotSure])
             .then(|| language.word("10x = takes ten times as long").to_owned()),
         has(&[Kind::Faster]).then(|| language.word("0.5x = takes half as long").to_owned()),
-        has(&[Kind::Same]).then(|| say!(language, "same = less than {margin} apart", margin = margin)),
+        has(&[Kind::Same]).then(|| say!(language, "same = less than {margin} apart", margin)),
     ]
     .into_iter()
     .flatten()
@@ -240,7 +228,7 @@ fn format_margins(cases: &[PlannedCase], language: Language) -> String {
     match shares().next() {
         None => language.word("the margin").into(),
         Some(_) if low == high => high,
-        Some(_) => say!(language, "{low} to {high}", low = low, high = high),
+        Some(_) => say!(language, "{low} to {high}", low, high),
     }
 }
 
@@ -249,13 +237,13 @@ pub(crate) fn list_checks(session: &Session, findings: &Findings, language: Lang
     let certificate = &findings.certificate;
     let baseline = clean_text(&findings.baseline);
     let mut checks = vec![match certificate.control_cells {
-        0 => say!(language, "No control: {baseline} was not compared with itself.", baseline = baseline),
+        0 => say!(language, "No control: {baseline} was not compared with itself.", baseline),
         cells => say!(
             language,
             "control ({baseline} against {baseline}): {differ} of {cells} differ.",
-            baseline = baseline,
+            baseline,
             differ = certificate.control_coloured,
-            cells = cells
+            cells
         ),
     }];
     checks.extend(certificate.planted.as_ref().map(|planted| planted_cost(planted, language)));
@@ -267,7 +255,7 @@ pub(crate) fn list_checks(session: &Session, findings: &Findings, language: Lang
         findings.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RoundsRepeated { .. }));
     if certificate.repeated > 0 && !is_warned {
         let rounds = language.counted(certificate.repeated as usize, "run was", "runs were");
-        checks.push(say!(language, "{rounds} disturbed and repeated.", rounds = rounds));
+        checks.push(say!(language, "{rounds} disturbed and repeated.", rounds));
     }
     checks
 }
@@ -276,11 +264,11 @@ pub(crate) fn list_checks(session: &Session, findings: &Findings, language: Lang
 fn planted_cost(planted: &PlantedCost, language: Language) -> String {
     let share = format_percent(planted.share);
     match planted.found {
-        true => say!(language, "A planted {share} was found.", share = share),
+        true => say!(language, "A planted {share} was found.", share),
         false => say!(
             language,
             "A planted {share} was not found: differences of {share} may be missed here.",
-            share = share
+            share
         ),
     }
 }
@@ -300,11 +288,11 @@ pub(crate) fn describe_seen(findings: &Findings, language: Language) -> Option<S
     let same = answered.iter().filter(|cell| cell.answer().kind() == Kind::Same);
     let unseen = same.filter_map(|cell| cell.slow?.unseen_share()).reduce(f64::max);
     Some(match unseen {
-        None => say!(language, "Answers rest on {time}: longer states may be missed.", time = time),
+        None => say!(language, "Answers rest on {time}: longer states may be missed.", time),
         Some(share) => say!(
             language,
             "Answers rest on {time}: longer states, and one slow batch in {batches}, may be missed.",
-            time = time,
+            time,
             batches = (1.0 / share).floor()
         ),
     })
@@ -336,11 +324,11 @@ pub(crate) fn describe_lasting(findings: &Findings, every_work: bool, language: 
             false => say!(
                 language,
                 "Lasting work (stretches of 0.3 s, beside short turns): {environments}.",
-                environments = environments
+                environments
             ),
             true => {
                 let work = language.word(words::describe_lasting_work(work));
-                say!(language, "Lasting {work}: {environments}.", work = work, environments = environments)
+                say!(language, "Lasting {work}: {environments}.", work, environments)
             }
         }
     };
@@ -368,12 +356,12 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
         let [low, high] = [least, most].map(format_percent);
         let range = match low == high {
             true => low,
-            false => say!(language, "{low} to {high}", low = low.trim_end_matches(" %"), high = high),
+            false => say!(language, "{low} to {high}", low = low.trim_end_matches(" %"), high),
         };
         return Some(say!(
             language,
             "Differences below {range} could have been missed (--wide has each).",
-            range = range
+            range
         ));
     }
     let unknown =
@@ -397,24 +385,19 @@ pub(crate) fn estimate_rounds_to_decide(
     let (rounds, done) = *needed.iter().max()?;
     let which = match needed.len() {
         1 if undecided == 1 => language.word("the answer that is a bound or not sure").to_owned(),
-        some if some == undecided => {
-            say!(language, "the {some} answers that are limits or not sure", some = some)
+        some if some == undecided => say!(language, "the {some} answers that are limits or not sure", some),
+        some => {
+            say!(language, "{some} of the {all} answers that are limits or not sure", some, all = undecided)
         }
-        some => say!(
-            language,
-            "{some} of the {all} answers that are limits or not sure",
-            some = some,
-            all = undecided
-        ),
     };
     let times = f64::from(rounds) / f64::from(done.max(1));
     let longer = if times < 1.95 { format!("{times:.1}") } else { format!("{times:.0}") };
     Some(say!(
         language,
         "About {rounds} runs, {longer} times as many, would settle {which}: {option}.",
-        rounds = rounds,
-        longer = longer,
-        which = which,
+        rounds,
+        longer,
+        which,
         option = name_longer_budget(session, times)
             .unwrap_or_else(|| language.word("a longer --budget, or more --rounds").to_owned())
     ))
@@ -456,7 +439,7 @@ pub(crate) fn list_warnings(findings: &Findings, each: bool, language: Language)
         } else {
             language.join_with_and(&targets)
         };
-        say!(language, "{who}: {text}; {advice}.", who = who, text = text, advice = advice)
+        say!(language, "{who}: {text}; {advice}.", who, text, advice)
     };
     lines.into_iter().map(line).collect()
 }
@@ -469,7 +452,7 @@ pub(crate) fn summarise_failed_trials(findings: &Findings, language: Language) -
         clean_text(&warned::describe_warning(warning, language)),
         warned::advise_on_warning(warning, language),
     );
-    Some(say!(language, "{text}; {advice}.", text = text, advice = advice))
+    Some(say!(language, "{text}; {advice}.", text, advice))
 }
 
 /// Describes an early end of the session, with the command that continues it.
@@ -484,7 +467,7 @@ pub(crate) fn describe_early_end(
         (_, Some(record)) => {
             let record = quote_word(&clean_text(record));
             language.word(" ").to_owned()
-                + &say!(language, "tare run --resume {record} continues it.", record = record)
+                + &say!(language, "tare run --resume {record} continues it.", record)
         }
     };
     Some(format!("{ended}{resume}"))

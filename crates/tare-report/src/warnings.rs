@@ -31,12 +31,12 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::CoarseClock { step_ns } => coarse_clock(*step_ns, language),
         Warning::RoundsRepeated { repeated, kept } => repeated_rounds(*repeated, *kept, language),
         Warning::TrialsFailed { failed, of } => {
-            say!(language, "{failed} of {trials} failed", failed = failed, trials = trials(*of as usize))
+            say!(language, "{failed} of {trials} failed", failed, trials = trials(*of as usize))
         }
         Warning::SessionFailed { failed, of, mostly } => say!(
             language,
             "{failed} of {trials} failed ({mostly})",
-            failed = failed,
+            failed,
             trials = trials(*of),
             mostly = language.translate_text(mostly)
         ),
@@ -61,7 +61,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             sessions = language.counted(*others as usize, "other session", "other sessions")
         ),
         Warning::SeveralBoots { boots } => {
-            say!(language, "its runs ran in {boots} boots of the machine", boots = boots)
+            say!(language, "its runs ran in {boots} boots of the machine", boots)
         }
         Warning::RunsEnded { command, end, count, runs } => {
             failed_runs(command, *end, *count, &count_runs(*runs, language), language)
@@ -102,7 +102,7 @@ fn filtered_baseline([chains, rules]: [u64; 2], language: Language) -> String {
 }
 
 fn coarse_clock(step_ns: u64, language: Language) -> String {
-    say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
+    say!(language, "its clock moves in steps of {step_ns} ns", step_ns)
 }
 
 fn throttled(share: f64, factor: Option<Estimate>, language: Language) -> String {
@@ -118,9 +118,8 @@ fn throttled_baseline(share: f64, language: Language) -> String {
 }
 
 fn unlike_limits(limits: &[LimitPair], settings: &[SettingPair], language: Language) -> String {
-    let pair = |[here, baseline]: [String; 2]| {
-        say!(language, "{here} (the baseline: {baseline})", here = here, baseline = baseline)
-    };
+    let pair =
+        |[here, baseline]: [String; 2]| say!(language, "{here} (the baseline: {baseline})", here, baseline);
     let limit = |LimitPair { limited, here, baseline }: &LimitPair| {
         pair([here, baseline].map(|limit| describe_known_limit(*limited, *limit, language)))
     };
@@ -182,8 +181,8 @@ fn failed_runs(command: &str, end: RunEnd, count: u32, runs: &str, language: Lan
         language,
         "{command}: {count} of {runs} ended with {end}",
         command = clean_text(command),
-        count = count,
-        runs = runs,
+        count,
+        runs,
         end = describe_end(end, language)
     )
 }
@@ -198,18 +197,18 @@ fn runs_left_out(
     say!(
         language,
         "{here} of {runs} ended with {end}, in the baseline {of_baseline} of {baseline_runs}",
-        here = here,
-        runs = runs,
+        here,
+        runs,
         end = describe_end(end, language),
-        of_baseline = of_baseline,
-        baseline_runs = baseline_runs
+        of_baseline,
+        baseline_runs
     )
 }
 
 pub(crate) fn describe_end(end: RunEnd, language: Language) -> String {
     match end {
-        RunEnd::ExitCode(code) => say!(language, "exit code {code}", code = code),
-        RunEnd::Signal(signal) => say!(language, "signal {signal}", signal = signal),
+        RunEnd::ExitCode(code) => say!(language, "exit code {code}", code),
+        RunEnd::Signal(signal) => say!(language, "signal {signal}", signal),
         RunEnd::TimedOut => language.word("a time-out").to_owned(),
     }
 }
@@ -218,7 +217,7 @@ fn control(coloured: usize, cells: usize, language: Language) -> String {
     say!(
         language,
         "the control differs from the baseline in {coloured} of {cells}: this session's noise is above its margin",
-        coloured = coloured,
+        coloured,
         cells = language.counted(cells, "cell", "cells")
     )
 }
@@ -235,9 +234,7 @@ fn skewed(by_pairs: f64, by_median: f64, language: Language) -> String {
 fn broken_off(done: u32, planned: Option<u32>, language: Language) -> String {
     let rounds = |count: u32| language.counted(count as usize, "run", "runs");
     let of = match planned {
-        Some(planned) => {
-            say!(language, "{rounds} of {planned}", rounds = done, planned = rounds(planned))
-        }
+        Some(planned) => say!(language, "{rounds} of {planned}", rounds = done, planned = rounds(planned)),
         None => rounds(done),
     };
     say!(language, "the session broke off after {rounds}", rounds = of)
@@ -248,7 +245,7 @@ fn repeated_rounds(repeated: u32, kept: u32, language: Language) -> String {
         language,
         "{rounds} disturbed and run again ({kept} kept)",
         rounds = language.counted(repeated as usize, "run was", "runs were"),
-        kept = kept
+        kept
     )
 }
 
@@ -256,10 +253,10 @@ fn astray([lost, late, duplicated, reordered]: [u64; 4], language: Language) -> 
     say!(
         language,
         "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order",
-        lost = lost,
-        late = late,
-        duplicated = duplicated,
-        reordered = reordered
+        lost,
+        late,
+        duplicated,
+        reordered
     )
 }
 
@@ -270,22 +267,19 @@ fn alike(rounds: u32, blocks: u32, state_s: Option<f64>, language: Language) -> 
             language,
             "successive runs are alike, as in states of about {seconds} s: judged by {blocks} of {rounds} runs",
             seconds = format!("{state_s:.1}"),
-            blocks = blocks,
-            rounds = rounds
+            blocks,
+            rounds
         ),
-        None => say!(
-            language,
-            "successive runs are alike: judged by {blocks} of {rounds} runs",
-            blocks = blocks,
-            rounds = rounds
-        ),
+        None => {
+            say!(language, "successive runs are alike: judged by {blocks} of {rounds} runs", blocks, rounds)
+        }
     }
 }
 
 fn fallen_into(groups: &[Group], language: Language) -> String {
     let of_group = |group: &Group| {
         let (ratio, share) = (format!("{:.2}", group.ratio), format!("{:.0}", 100.0 * group.share));
-        say!(language, "{ratio}x in {share} %", ratio = ratio, share = share)
+        say!(language, "{ratio}x in {share} %", ratio, share)
     };
     let each: Vec<String> = groups.iter().map(of_group).collect();
     say!(
@@ -302,22 +296,15 @@ fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
     let shown: Vec<String> = trials.iter().take(MOST_NUMBERED).map(u64::to_string).collect();
     let more = trials.len() - shown.len();
     match shown.as_slice() {
-        [] => say!(language, "{lines} in the record: no trial is left out", lines = lines),
-        [one] => {
-            say!(language, "{lines} in the record: trial {trial} is left out", lines = lines, trial = one)
-        }
+        [] => say!(language, "{lines} in the record: no trial is left out", lines),
+        [one] => say!(language, "{lines} in the record: trial {trial} is left out", lines, trial = one),
         _ => {
             let shown = language.join_with_commas(&shown);
             let shown = match more {
                 0 => shown,
-                more => say!(language, "{trials} and {more} more", trials = shown, more = more),
+                more => say!(language, "{trials} and {more} more", trials = shown, more),
             };
-            say!(
-                language,
-                "{lines} in the record: trials {trials} are left out",
-                lines = lines,
-                trials = shown
-            )
+            say!(language, "{lines} in the record: trials {trials} are left out", lines, trials = shown)
         }
     }
 }
@@ -326,7 +313,7 @@ fn stalls(one_in: u32, factor: f64, language: Language) -> String {
     say!(
         language,
         "typically the same, but one run in {one_in} takes {factor} times as long",
-        one_in = one_in,
+        one_in,
         factor = format!("{factor:.1}")
     )
 }
@@ -335,20 +322,14 @@ fn slow_batches(one_in: u32, added: f64, language: Language) -> String {
     say!(
         language,
         "typically the same, but one batch in {one_in} is slow, which changes the mean by {percent} %",
-        one_in = one_in,
+        one_in,
         percent = format!("{:+.0}", added * 100.0)
     )
 }
 
 fn mean_cost(mean: [f64; 3], language: Language) -> String {
     let [ratio, low, high] = mean.map(|ratio| format!("{ratio:.2}"));
-    say!(
-        language,
-        "typically the same, but the mean cost is {ratio}x [{low}, {high}]",
-        ratio = ratio,
-        low = low,
-        high = high
-    )
+    say!(language, "typically the same, but the mean cost is {ratio}x [{low}, {high}]", ratio, low, high)
 }
 
 /// Advises how to resolve the doubt, in one sentence.
@@ -365,9 +346,7 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::MeanCost { .. } => {
             message!("occasional slow operations raise the mean; a longer --budget narrows its interval")
         }
-        Warning::Modal { .. } => {
-            message!("look at the runs one by one; pinning may separate the groups")
-        }
+        Warning::Modal { .. } => message!("look at the runs one by one; pinning may separate the groups"),
         Warning::RoundsAlike { .. } => {
             message!("look for occasional changes; a longer --budget has more blocks")
         }
@@ -401,20 +380,14 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::SeveralBoots { .. } => {
             message!("a restart can change the machine's speed: run again without one")
         }
-        Warning::RunsEnded { .. } => {
-            message!("a run that failed did other work; its output tells why")
-        }
+        Warning::RunsEnded { .. } => message!("a run that failed did other work; its output tells why"),
         Warning::RunsLeftOut { .. } => message!("only pairs of runs that ended alike are compared"),
         Warning::Throttled { .. } => {
             message!("raise its limit of processor time, or time work that lasts: tare run -- COMMAND")
         }
-        Warning::BaselineThrottled { .. } => {
-            message!("run where the limit of processor time does not hold")
-        }
+        Warning::BaselineThrottled { .. } => message!("run where the limit of processor time does not hold"),
         Warning::Helpers { .. } => message!("measure work on all processors: every side has less of them"),
-        Warning::LimitsDiffer { .. } => {
-            message!("to compare what else differs, give both the same limits")
-        }
+        Warning::LimitsDiffer { .. } => message!("to compare what else differs, give both the same limits"),
         Warning::FilteredBaseline { .. } => message!("the baseline's firewall is part of the difference"),
         Warning::DatagramsAstray { .. } => {
             message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
@@ -433,9 +406,7 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::SlowBatches { .. } => message!("typically the same, but some batches are slow"),
         Warning::MeanCost { .. } => message!("typically the same, but the mean cost is not known as well"),
         Warning::Modal { .. } => message!("runs fall into separate groups"),
-        Warning::RoundsAlike { .. } => {
-            message!("successive runs are alike: blocks of them were judged")
-        }
+        Warning::RoundsAlike { .. } => message!("successive runs are alike: blocks of them were judged"),
         Warning::CanaryOutside { .. } => {
             message!("a fixed piece of arithmetic took a different time than in the baseline")
         }

@@ -59,11 +59,11 @@ impl Said {
             Kind::AtLeast => {
                 let [times, _] = self.interval.ends(format_times_below);
                 let times = language.translate_ratio(&times);
-                say!(language, "over {times}", times = times)
+                say!(language, "over {times}", times)
             }
             Kind::AtMost => {
                 let share = self.share_above();
-                say!(language, "at most {share} slower", share = share)
+                say!(language, "at most {share} slower", share)
             }
             Kind::NotSure => say!(language, "~{times}, not sure", times = self.factor(language)),
             Kind::None => NOT_COMPARED.to_owned(),
@@ -144,9 +144,7 @@ pub(crate) fn format_range([low, high]: [f64; 2], margin: f64, language: Languag
         Some((low, high)) if high.trim_end_matches('x') == low => {
             format!("({})", language.translate_ratio(&high))
         }
-        Some((low, high)) => {
-            say!(language, "({low} to {high})", low = low, high = language.translate_ratio(&high))
-        }
+        Some((low, high)) => say!(language, "({low} to {high})", low, high = language.translate_ratio(&high)),
     }
 }
 
@@ -185,7 +183,7 @@ pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<Stri
         Why::Rounds => Some(language.word("too few runs for this much noise").to_owned()),
         Why::Seen => {
             let time = language.format_duration(comparison.seen.seconds);
-            Some(say!(language, "seen for {time} only: a state of the machine may last longer", time = time))
+            Some(say!(language, "seen for {time} only: a state of the machine may last longer", time))
         }
         Why::States => Some(language.word("states of seconds come and go: too short a time").to_owned()),
         Why::Tail => Some(language.word("slow batches: their cost is not known closely enough").to_owned()),
@@ -222,7 +220,7 @@ pub(crate) fn format_excess(excess: Estimate, language: Language) -> Option<Stri
     let [low, high] = excess.interval.ends(f64::from);
     let (low, high) = times_range(low, high, f64::NAN)?;
     let high = language.translate_ratio(&high);
-    Some(say!(language, "{low} to {high}", low = low, high = high))
+    Some(say!(language, "{low} to {high}", low, high))
 }
 
 /// Returns the word for a kind of work that lasts.
@@ -241,19 +239,19 @@ pub(crate) fn describe_stop(share: f64, factor: Option<Estimate>, language: Lang
         Some((true, times)) => say!(
             language,
             "for short operations; throttled in {share} of periods: work that lasts takes {times}",
-            share = share,
-            times = times
+            share,
+            times
         ),
         Some((false, times)) => say!(
             language,
             "for short operations; throttled in {share} of periods: work that lasts takes about {times}",
-            share = share,
-            times = times
+            share,
+            times
         ),
         None => say!(
             language,
             "for short operations; throttled in {share} of periods: work that lasts takes longer",
-            share = share
+            share
         ),
     }
 }

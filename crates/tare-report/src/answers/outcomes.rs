@@ -80,7 +80,7 @@ fn describe_rest(outcome: &CommandOutcome, cell: Option<&Cell>, language: Langua
     }
     if outcome.word == Word::Differs && !outcome.is_end_told && outcome.end.is_some() {
         let counts = describe_counts(outcome, language);
-        sentences.push(say!(language, "Runs that failed: {counts}.", counts = counts));
+        sentences.push(say!(language, "Runs that failed: {counts}.", counts));
     }
     let is_by_end = outcome.word == Word::Differs && outcome.is_end_told;
     let by_end = is_by_end.then(|| describe_counts(outcome, language));
@@ -88,7 +88,7 @@ fn describe_rest(outcome: &CommandOutcome, cell: Option<&Cell>, language: Langua
         let differences = outcome.differences.iter().map(|one| describe_difference(one, language));
         let all: Vec<String> = by_end.into_iter().chain(differences).collect();
         let differences = all.join(language.word("; "));
-        sentences.push(say!(language, "Differs: {differences}.", differences = differences));
+        sentences.push(say!(language, "Differs: {differences}.", differences));
     }
     sentences.extend(describe_reach(outcome, language));
     sentences
@@ -100,22 +100,16 @@ pub(crate) fn describe_word_of_side(outcome: &CommandOutcome, language: Language
     let side = clean_text(outcome.fails_in.as_deref().unwrap_or_default());
     let counts = describe_counts(outcome, language);
     match outcome.word {
-        Word::Same => {
-            say!(language, "{name} does the same as {baseline}.", name = name, baseline = baseline)
-        }
-        Word::Differs => {
-            say!(language, "{name} does not do the same as {baseline}.", name = name, baseline = baseline)
-        }
-        Word::FailsOnly => say!(language, "{side} alone fails: {counts}.", side = side, counts = counts),
-        Word::MoreOften => {
-            say!(language, "{side} fails more often: {counts}.", side = side, counts = counts)
-        }
+        Word::Same => say!(language, "{name} does the same as {baseline}.", name, baseline),
+        Word::Differs => say!(language, "{name} does not do the same as {baseline}.", name, baseline),
+        Word::FailsOnly => say!(language, "{side} alone fails: {counts}.", side, counts),
+        Word::MoreOften => say!(language, "{side} fails more often: {counts}.", side, counts),
         Word::FailsEverywhere => say!(
             language,
             "{name} and {baseline} fail alike: {counts}{hint}.",
-            name = name,
-            baseline = baseline,
-            counts = counts,
+            name,
+            baseline,
+            counts,
             hint = describe_hint(outcome, language)
         ),
         Word::NowAndThen | Word::TooFew => {
@@ -129,61 +123,39 @@ fn describe_word(outcome: &CommandOutcome, language: Language) -> String {
     let counts = describe_counts(outcome, language);
     let side = clean_text(outcome.fails_in.as_deref().unwrap_or_default());
     match outcome.word {
-        Word::Same => say!(language, "{command} does the same.", command = command),
+        Word::Same => say!(language, "{command} does the same.", command),
         Word::Differs => say!(
             language,
             "{command} differs in {environment}.",
-            command = command,
+            command,
             environment = clean_text(&outcome.target)
         ),
-        Word::FailsOnly => {
-            say!(
-                language,
-                "{command} fails only in {side}: {counts}.",
-                command = command,
-                side = side,
-                counts = counts
-            )
-        }
+        Word::FailsOnly => say!(language, "{command} fails only in {side}: {counts}.", command, side, counts),
         Word::MoreOften => {
-            say!(
-                language,
-                "{command} fails more often in {side}: {counts}.",
-                command = command,
-                side = side,
-                counts = counts
-            )
+            say!(language, "{command} fails more often in {side}: {counts}.", command, side, counts)
         }
         Word::NowAndThen => match outcome.needed {
             Some(needed) => say!(
                 language,
                 "{command} fails now and then: {counts}; {needed} starts of each side would tell such shares apart.",
-                command = command,
-                counts = counts,
-                needed = needed
+                command,
+                counts,
+                needed
             ),
-            None => {
-                say!(language, "{command} fails now and then: {counts}.", command = command, counts = counts)
-            }
+            None => say!(language, "{command} fails now and then: {counts}.", command, counts),
         },
         Word::FailsEverywhere => {
             let hint = describe_hint(outcome, language);
-            say!(
-                language,
-                "{command} fails everywhere alike: {counts}{hint}.",
-                command = command,
-                counts = counts,
-                hint = hint
-            )
+            say!(language, "{command} fails everywhere alike: {counts}{hint}.", command, counts, hint)
         }
         Word::TooFew => {
             let [of_baseline, here] = outcome.counts.map(|count| count.starts);
             say!(
                 language,
                 "{command}: no difference in {here} starts and {of_baseline} of the baseline, too few to show one.",
-                command = command,
-                here = here,
-                of_baseline = of_baseline
+                command,
+                here,
+                of_baseline
             )
         }
     }
@@ -214,7 +186,7 @@ fn describe_counts(outcome: &CommandOutcome, language: Language) -> String {
     if outcome.word == Word::Differs || failed == first.so {
         return counts;
     }
-    say!(language, "{counts}; {so} failed in all", counts = counts, so = failed)
+    say!(language, "{counts}; {so} failed in all", counts, so = failed)
 }
 
 /// Tells why nothing may have run, and the last line of a run that failed.
@@ -227,7 +199,7 @@ fn describe_hint(outcome: &CommandOutcome, language: Language) -> String {
         Some(RunEnd::TimedOut) => Some(language.word("--timeout gives a run more time").to_owned()),
         _ => outcome.last_line.as_deref().map(clean_text),
     };
-    hint.map(|hint| say!(language, " ({hint})", hint = hint)).unwrap_or_default()
+    hint.map(|hint| say!(language, " ({hint})", hint)).unwrap_or_default()
 }
 
 fn describe_difference(difference: &Difference, language: Language) -> String {
@@ -237,14 +209,14 @@ fn describe_difference(difference: &Difference, language: Language) -> String {
         (Part::Files, false) => text,
         (_, true) => language.word("a line").to_owned(),
         (Part::Output, false) => format!("\"{text}\""),
-        (Part::Errors, false) => say!(language, "\"{text}\" on standard error", text = text),
+        (Part::Errors, false) => say!(language, "\"{text}\" on standard error", text),
     };
     match (difference.part, difference.change) {
         (Part::Files, Change::Missing) => say!(language, "{file} is not written", file = line),
         (Part::Files, Change::Added) => say!(language, "{file} is written there alone", file = line),
         (_, Change::Changed) => say!(language, "{file} has other contents", file = line),
-        (_, Change::Missing) => say!(language, "{line} is missing", line = line),
-        (_, Change::Added) => say!(language, "{line} is there alone", line = line),
+        (_, Change::Missing) => say!(language, "{line} is missing", line),
+        (_, Change::Added) => say!(language, "{line} is there alone", line),
     }
 }
 

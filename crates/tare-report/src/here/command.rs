@@ -16,13 +16,8 @@ const MOST_PARTS: usize = 4;
 /// Describes a command's time and its parts, one text each.
 pub fn describe_command(ran: &RanTwice, split: &Split, language: Language) -> Vec<String> {
     let [elapsed, user, system] = [ran.elapsed_ns, ran.user_ns, ran.system_ns].map(|ns| format_ns(ns as f64));
-    let mut all = vec![say!(
-        language,
-        "it took {elapsed}, user {user}, system {system}",
-        elapsed = elapsed,
-        user = user,
-        system = system
-    )];
+    let mut all =
+        vec![say!(language, "it took {elapsed}, user {user}, system {system}", elapsed, user, system)];
     if let Some(calls) = split.calls {
         all.push(say!(language, "{count} system calls", count = number(calls)));
     }
@@ -49,15 +44,15 @@ pub fn describe_command(ran: &RanTwice, split: &Split, language: Language) -> Ve
             let own = list(&|part| Some(part.ns.middle), parts);
             let [low, high] = split.rest_ns.map(format_ns);
             all.push(own);
-            all.push(say!(language, "itself or unexplained: {low} to {high}", low = low, high = high));
+            all.push(say!(language, "itself or unexplained: {low} to {high}", low, high));
             if let Some((more_ns, explained_ns)) = split.more_ns {
                 let [low, high] = explained_ns.map(format_ns);
                 all.push(say!(
                     language,
                     "{more} longer than there; {low} to {high} explained: {parts}",
                     more = format_ns(more_ns),
-                    low = low,
-                    high = high,
+                    low,
+                    high,
                     parts = list(&|part| part.more_ns.map(|ns| ns.middle), parts)
                 ));
             }
@@ -71,7 +66,7 @@ fn describe_reason(reason: &Unsplit, language: Language) -> String {
     match reason {
         Unsplit::NotCounted(why) => {
             let why = clean_text(&language.translate_text(why));
-            say!(language, "not counted: {why}", why = why)
+            say!(language, "not counted: {why}", why)
         }
         Unsplit::OtherCode => {
             language.word("not split: the counted run ended with another exit code").to_owned()

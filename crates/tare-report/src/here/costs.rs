@@ -49,7 +49,7 @@ pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, form: Form, langu
     let than = match cost.operation {
         _ if form == Form::Paired => language.word("there").to_owned(),
         Operation::Clock => language.word("by a call").to_owned(),
-        Operation::Name => say!(language, "on {place}", place = place),
+        Operation::Name => say!(language, "on {place}", place),
         Operation::Sync => language.word("a write").to_owned(),
         Operation::SteadyCpu => language.word("at first").to_owned(),
         _ => language.word("again").to_owned(),

@@ -30,15 +30,8 @@ pub fn describe_place(here: &Here<'_>, system: &str, language: Language) -> Stri
     let more: Vec<String> = job.into_iter().chain(user).chain(count_filters(here, language)).collect();
     let more = more.join(language.word(", "));
     match inside {
-        Some(layers) => say!(language, "You are in {layers}; {more}.", layers = layers, more = more),
-        None => {
-            say!(
-                language,
-                "No layer was seen between you and {system}; {more}.",
-                system = system,
-                more = more
-            )
-        }
+        Some(layers) => say!(language, "You are in {layers}; {more}.", layers, more),
+        None => say!(language, "No layer was seen between you and {system}; {more}.", system, more),
     }
 }
 
@@ -46,10 +39,10 @@ fn describe_user(here: &Here<'_>, language: Language) -> String {
     let Some(user) = here.found.user else { return language.word("an unknown user").to_owned() };
     let name = match user.number {
         0 => language.word("root").to_owned(),
-        number => say!(language, "user {number}", number = number),
+        number => say!(language, "user {number}", number),
     };
     match user.outside {
-        Some(outside) => say!(language, "{name} (user {outside} outside)", name = name, outside = outside),
+        Some(outside) => say!(language, "{name} (user {outside} outside)", name, outside),
         None => name,
     }
 }
@@ -69,8 +62,7 @@ pub fn count_filters(here: &Here<'_>, language: Language) -> Vec<String> {
     // The kernel may do without some calls.
     let count = filters.refused.iter().filter(|refused| refused.answer != "ENOSYS").count();
     let refused = filters.tried.filter(|_| filters.mode == Some(2) && count > 0);
-    let refused =
-        refused.map(|tried| say!(language, "{count} of {tried} calls refused", count = count, tried = tried));
+    let refused = refused.map(|tried| say!(language, "{count} of {tried} calls refused", count, tried));
     [calls, supervisor, refused, rulesets].into_iter().flatten().collect()
 }
 
@@ -109,7 +101,7 @@ fn list_standstills(here: &Here<'_>, language: Language) -> Vec<String> {
         say!(
             language,
             "work on {cpus} CPUs stands still for {pause} of every {period} ms",
-            cpus = cpus,
+            cpus,
             pause = number(found.pause_ms.round()),
             period = number(found.period_ms.round())
         )
@@ -206,7 +198,7 @@ pub fn describe_pair(pair: &Pair, language: Language) -> String {
         true => language.word("on such a processor"),
         false => language.word("on another processor, whose share in the factors is unknown"),
     };
-    say!(language, "another tare here, {apart}, {processor}", apart = apart, processor = processor)
+    say!(language, "another tare here, {apart}, {processor}", apart, processor)
 }
 
 /// Lists the kinds of operations of which none is slower than it may be without any layer; None where some are.
@@ -234,12 +226,7 @@ fn describe_usual(costs: &[Cost], language: Language) -> Option<String> {
         .collect();
     let times = times.join(language.word(", "));
     (!usual.is_empty()).then(|| {
-        say!(
-            language,
-            "{kinds}: none slower than on any Linux that we know ({times})",
-            kinds = kinds,
-            times = times
-        )
+        say!(language, "{kinds}: none slower than on any Linux that we know ({times})", kinds, times)
     })
 }
 

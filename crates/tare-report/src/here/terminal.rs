@@ -134,7 +134,7 @@ fn list_filters(here: &Here<'_>, language: Language) -> Vec<String> {
     let filters = &here.found.filters;
     let mut all = count_filters(here, language);
     if let Some(count) = filters.instructions.filter(|_| !all.is_empty()) {
-        all.push(say!(language, "about {count} instructions", count = count));
+        all.push(say!(language, "about {count} instructions", count));
     }
     if let Some(answer) = filters.unknown_call.as_ref().filter(|_| !all.is_empty()) {
         all.push(say!(language, "a call that they do not know gets {answer}", answer = clean_text(answer)));

@@ -25,7 +25,7 @@ pub fn name_layer(layer: &Layer, language: Language) -> String {
 
 /// Joins names of layers, the innermost first: `a container in a KVM guest`; None where there is none.
 pub fn join_layers(names: impl Iterator<Item = String>, language: Language) -> Option<String> {
-    names.reduce(|inner, outer| say!(language, "{inner} in {outer}", inner = inner, outer = outer))
+    names.reduce(|inner, outer| say!(language, "{inner} in {outer}", inner, outer))
 }
 
 /// Describes a product or mechanism by the name that documents have for it.
@@ -90,7 +90,7 @@ pub fn describe_limits(limits: &Limits, language: Language) -> Vec<String> {
     match (limits.cpu, visible) {
         (Some(cpu), Some(visible)) => {
             let granted = share(cpu.value);
-            let text = say!(language, "CPU {granted} of {visible}", granted = granted, visible = visible);
+            let text = say!(language, "CPU {granted} of {visible}", granted, visible);
             all.push(text + from_parent(cpu, language));
         }
         (Some(cpu), None) => {
@@ -100,27 +100,22 @@ pub fn describe_limits(limits: &Limits, language: Language) -> Vec<String> {
     }
     if let (Some(share), true) = (limits.throttled, is_throttled(limits)) {
         let percent = number((share * 100.0).round());
-        all.push(say!(language, "throttled in {percent} % of periods", percent = percent));
+        all.push(say!(language, "throttled in {percent} % of periods", percent));
     }
     if let Some(found) = limits.hidden_cpu {
         let [low, high] = [found.cpus.low, found.cpus.high].map(|cpus| format!("{cpus:.2}"));
         all.push(say!(
             language,
             "likely CPU {low} to {high}: a limit that does not show stops it every {period} ms",
-            low = low,
-            high = high,
+            low,
+            high,
             period = number(found.period_ms.round())
         ));
     }
     if let (Some(allowed), Some(online)) = (limits.allowed, limits.online)
         && allowed < online
     {
-        all.push(say!(
-            language,
-            "CPU {allowed} of {online}, by affinity",
-            allowed = allowed,
-            online = online
-        ));
+        all.push(say!(language, "CPU {allowed} of {online}, by affinity", allowed, online));
     }
     if let Some(memory) = limits.memory {
         let text = describe_limit(Limited::Memory, memory.value, language);
@@ -156,10 +151,10 @@ pub(crate) fn describe_limit(limited: Limited, value: f64, language: Language) -
 pub(crate) fn describe_setting(setting: Setting, value: &str, language: Language) -> String {
     let value = if value == USUAL { language.word("usual").to_owned() } else { clean_text(value) };
     match setting {
-        Setting::Nice => say!(language, "nice {value}", value = value),
-        Setting::Class => say!(language, "scheduling class {value}", value = value),
-        Setting::Processors => say!(language, "CPUs {value}", value = value),
-        Setting::Weight => say!(language, "processor weight {value}", value = value),
+        Setting::Nice => say!(language, "nice {value}", value),
+        Setting::Class => say!(language, "scheduling class {value}", value),
+        Setting::Processors => say!(language, "CPUs {value}", value),
+        Setting::Weight => say!(language, "processor weight {value}", value),
     }
 }
 
@@ -178,7 +173,7 @@ pub fn describe_change(change: &Change, language: Language) -> String {
         Change::OwnProcessor { kind: Some(kind) } => say!(
             language,
             "use a program or an image for this machine's processor (docker run --platform {kind})",
-            kind = kind
+            kind
         ),
         Change::OwnProcessor { kind: None } => {
             language.word("start the program without the emulator: it is for this processor").to_owned()
@@ -189,24 +184,19 @@ pub fn describe_change(change: &Change, language: Language) -> String {
         Change::FewerJobs { granted, visible } if *granted <= 1.0 => say!(
             language,
             "run one job (make -j1, GOMAXPROCS=1), not {visible}, and expect {granted} of a CPU's speed",
-            visible = visible,
+            visible,
             granted = share(*granted)
         ),
         Change::FewerJobs { granted, visible } => say!(
             language,
             "run {jobs} jobs at a time, not {visible}: the quota allows {granted} CPUs",
             jobs = number(granted.ceil()),
-            visible = visible,
+            visible,
             granted = share(*granted)
         ),
         Change::JobsOfAllowed { allowed, online } => {
             let jobs = language.counted(*allowed as usize, "job", "jobs");
-            say!(
-                language,
-                "run {jobs} at a time, not {online}: others would wait",
-                jobs = jobs,
-                online = online
-            )
+            say!(language, "run {jobs} at a time, not {online}: others would wait", jobs, online)
         }
         Change::MoveWork { saved_ns, to_home } => {
             let to = match to_home {
@@ -214,7 +204,7 @@ pub fn describe_change(change: &Change, language: Language) -> String {
                 false => language.word("to another file system"),
             };
             let low = number(saved_ns / 1_000.0);
-            say!(language, "move the files {to}: at least {low} µs less on each name", to = to, low = low)
+            say!(language, "move the files {to}: at least {low} µs less on each name", to, low)
         }
         Change::FewerCalls { layer } => describe_fewer_calls(layer, language).to_owned(),
         Change::FewerClockReads => language
@@ -232,7 +222,7 @@ pub fn describe_change(change: &Change, language: Language) -> String {
             .word("docker.sock is here: trust whoever runs here as you trust root of the machine")
             .to_owned(),
         Change::MoreFiles { files } => {
-            say!(language, "raise the limit of open files (ulimit -n), which is {files}", files = files)
+            say!(language, "raise the limit of open files (ulimit -n), which is {files}", files)
         }
     }
 }

@@ -66,9 +66,11 @@ fn page_bill(findings: &Findings, command: &Explained, bill: &Bill, language: La
         step(words::describe_work(line.work, language).to_owned(), line.more_ns, line.range_ns, false)
     };
     let mut steps: Vec<Step> = shown.lines.iter().map(of_line).collect();
-    steps.extend(shown.small.map(|(count, sum)| {
-        step(say!(language, "everything else, {count} kinds", count = count), sum, None, false)
-    }));
+    steps.extend(
+        shown.small.map(|(count, sum)| {
+            step(say!(language, "everything else, {count} kinds", count), sum, None, false)
+        }),
+    );
     steps.extend(shown.rest_ns.map(|rest| step(language.word("not explained").to_owned(), rest, None, true)));
     // Without a measured time the steps lead to the forecast, which is of a program and not of loops.
     let lines_ns: f64 = bill.lines.iter().map(|line| line.more_ns).sum();

@@ -52,11 +52,10 @@ fn title(findings: &Findings, language: Language) -> String {
     let baseline = clean_text(&findings.baseline);
     let subjects: Vec<String> = findings.subjects.iter().map(|name| clean_text(name)).collect();
     match subjects.as_slice() {
-        [] => say!(language, "{baseline} alone", baseline = baseline) + BRAND,
+        [] => say!(language, "{baseline} alone", baseline) + BRAND,
         subjects => {
             let subjects = language.join_with_and(subjects);
-            say!(language, "{subjects} compared with {baseline}", subjects = subjects, baseline = baseline)
-                + BRAND
+            say!(language, "{subjects} compared with {baseline}", subjects, baseline) + BRAND
         }
     }
 }

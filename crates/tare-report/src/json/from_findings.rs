@@ -84,7 +84,7 @@ fn planned<'a>(
     let target = &session.plan.targets[at];
     let description = in_words(&target.short_description, language);
     let description = match warnings::describe_own_limits(findings, &target.name, language) {
-        Some(limits) => say!(language, "{words}; {limits}", words = description, limits = limits).into(),
+        Some(limits) => say!(language, "{words}; {limits}", words = description, limits).into(),
         None => description,
     };
     PlannedTarget {

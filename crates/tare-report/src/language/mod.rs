@@ -24,12 +24,24 @@ pub enum Language {
     Japanese,
 }
 
-/// Formats a message with its values: in English as `format!` does, else by the catalogue, in its order.
+/// Formats a message with its values: in English as `format!` does, else by the catalogue, in its order. A value in a variable of its name
+/// is given by that alone.
 macro_rules! say {
-    ($language:expr, $message:literal $(, $name:ident = $value:expr)* $(,)?) => {
+    (@value $name:ident) => {
+        $name
+    };
+    (@value $name:ident = $value:expr) => {
+        $value
+    };
+    ($language:expr, $message:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
         match $language {
-            $crate::language::Language::English => ::std::fmt::format(format_args!($message $(, $name = $value)*)),
-            language => language.translate_with_values($message, &[$((stringify!($name), &$value)),*]),
+            $crate::language::Language::English => ::std::fmt::format(format_args!(
+                $message $(, $name = $crate::language::say!(@value $name $(= $value)?))*
+            )),
+            language => language.translate_with_values(
+                $message,
+                &[$((stringify!($name), &$crate::language::say!(@value $name $(= $value)?))),*],
+            ),
         }
     };
 }
@@ -68,16 +80,7 @@ impl Language {
     }
 
     /// Translates a message, with values in place of `{names}`.
-    pub(crate) fn translate_with_values(
-        self,
-        message: &'static str,
-        values: &[(&str, &dyn Display)],
-    ) -> String {
-        self.translate_table_message(message, values)
-    }
-
-    /// Returns a message that was found in a table, with values in place of `{names}`.
-    pub(crate) fn translate_table_message(self, message: &str, values: &[(&str, &dyn Display)]) -> String {
+    pub(crate) fn translate_with_values(self, message: &str, values: &[(&str, &dyn Display)]) -> String {
         let known = self.catalogue().and_then(|catalogue| catalogue.get(message)).unwrap_or(message);
         catalogue::fill_template(known, |name| {
             values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
@@ -131,7 +134,7 @@ impl Language {
             [] => String::new(),
             [one] => one.clone(),
             [first @ .., last] => {
-                say!(self, "{first} and {last}", first = self.join_with_commas(first), last = last)
+                say!(self, "{first} and {last}", first = self.join_with_commas(first), last)
             }
         }
     }

@@ -58,12 +58,7 @@ fn beside_row(findings: &Findings, row: &Row, beside: &Beside, language: Languag
     let pair = [&beside.environment, &beside.reference].map(|name| name.as_deref().map(clean_text));
     let pair = match pair {
         [Some(environment), Some(reference)] => {
-            say!(
-                language,
-                "{environment} against {reference}",
-                environment = environment,
-                reference = reference
-            )
+            say!(language, "{environment} against {reference}", environment, reference)
         }
         _ => String::new(),
     };
@@ -84,7 +79,7 @@ pub(crate) fn describe_holding(beside: &Beside, language: Language) -> String {
         (Some(false), _) => language.word("the interval does not hold its ratio").into(),
         (None, Some(because)) => {
             let because = language.translate_text(&clean_text(because));
-            say!(language, "not compared: {because}", because = because)
+            say!(language, "not compared: {because}", because)
         }
         (None, None) if beside.session_ratio.is_some() => {
             language.word("not compared: no interval yet").into()
@@ -117,7 +112,7 @@ fn session(findings: &Findings, row: &Row, beside: &Beside, language: Language) 
             format!("{values}: {} {}", format_ratio(value), ratio_interval([low, high], value))
         }
         (Some(value), ..) => {
-            say!(language, "{values}: {ratio}, no interval yet", values = values, ratio = format_ratio(value))
+            say!(language, "{values}: {ratio}, no interval yet", values, ratio = format_ratio(value))
         }
         _ => values,
     }
@@ -134,9 +129,7 @@ fn own(
     let reason = || {
         let at = findings.subjects.iter().position(|subject| subject == target);
         match at.and_then(|at| row.cells.get(at)) {
-            Some(Cell::Missing(missing)) => {
-                format!(": {}", words::describe_missing(missing, language))
-            }
+            Some(Cell::Missing(missing)) => format!(": {}", words::describe_missing(missing, language)),
             _ => format!(": {}", language.word("not measured")),
         }
     };
@@ -188,7 +181,7 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize, language: Language
                 "{printed}; here {own}{holds}",
                 printed = parts.join(": "),
                 own = row.session,
-                holds = holds
+                holds
             ),
         );
     }
@@ -262,7 +255,7 @@ pub(crate) fn sum_up_conclusions(article: &ArticleBeside, language: Language) ->
     };
     let open = match count(Way::Unknown) {
         0 => String::new(),
-        count => say!(language, ", {count} can't be told ({reasons})", count = count, reasons = reasons),
+        count => say!(language, ", {count} can't be told ({reasons})", count, reasons),
     };
     (!article.claims.is_empty()).then(|| {
         say!(
@@ -272,7 +265,7 @@ pub(crate) fn sum_up_conclusions(article: &ArticleBeside, language: Language) ->
             same = count(Way::Same),
             all = article.claims.len(),
             other = count(Way::Other),
-            open = open
+            open
         )
     })
 }
@@ -344,7 +337,7 @@ fn texts(article: &ArticleBeside, language: Language) -> Beyond {
 
 fn claim(claim: &ClaimBeside, language: Language) -> (String, Vec<(String, String)>) {
     let text = clean_text(language.describe(&claim.text));
-    let text = if claim.recommends { say!(language, "It recommends: {text}", text = text) } else { text };
+    let text = if claim.recommends { say!(language, "It recommends: {text}", text) } else { text };
     let mut checks: Vec<(String, String)> = claim
         .checks
         .iter()
@@ -379,7 +372,7 @@ pub(crate) fn format_answer(check: &CheckBeside, language: Language) -> String {
     });
     let is_judged = check.answer != ClaimOutcome::NotJudged;
     let word = match because.as_ref().filter(|_| is_judged) {
-        Some(sizes) => say!(language, "{answer}, with {sizes}", answer = word, sizes = sizes),
+        Some(sizes) => say!(language, "{answer}, with {sizes}", answer = word, sizes),
         None => word.to_owned(),
     };
     let value =

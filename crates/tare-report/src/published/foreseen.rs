@@ -15,8 +15,7 @@ pub fn describe_untold(article: &Published, environments: &[Foreseen], language:
         let each: BTreeSet<String> = names.iter().map(|name| clean_text(name)).collect();
         let (count, each) = (names.len(), language.join_with_and(&each.into_iter().collect::<Vec<_>>()));
         let why = language.word(why);
-        (count > 0)
-            .then(|| say!(language, "{count} about {names} ({why})", count = count, names = each, why = why))
+        (count > 0).then(|| say!(language, "{count} about {names} ({why})", count, names = each, why))
     };
     let emulated = about(
         |of| if let Obstacle::Emulated(name) = of { Some(name) } else { None },

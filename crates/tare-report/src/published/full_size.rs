@@ -47,7 +47,7 @@ impl Needs {
         }
         if self.room_bytes > 0 {
             let room = format_gibibytes(self.room_bytes);
-            sentences.push(say!(language, "Its files take up to {room} on a disk.", room = room));
+            sentences.push(say!(language, "Its files take up to {room} on a disk.", room));
         }
         language.join_sentences(&sentences)
     }

@@ -40,7 +40,7 @@ pub fn render_article(
     }
     for ratio in &article.ratios {
         let printed = format!("{} / {}: {}", ratio.environment, ratio.against, ratio.value);
-        let stated = say!(language, "{printed} (stated without its values)", printed = printed);
+        let stated = say!(language, "{printed} (stated without its values)", printed);
         out.pair(language.describe(&ratio.name), &stated);
     }
     out.blank();

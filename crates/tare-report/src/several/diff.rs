@@ -96,12 +96,7 @@ impl Diff<'_> {
         let records = sides.into_iter().flat_map(|(which, all)| all.iter().map(move |one| (which, one)));
         let reversed = self.reversed.map(|files| {
             let [old, new] = files.map(clean_text);
-            say!(
-                self.language,
-                "! {old} was started after {new}: old is newer than new.",
-                old = old,
-                new = new
-            )
+            say!(self.language, "! {old} was started after {new}: old is newer than new.", old, new)
         });
         let head = |(which, (record, file)): (&'static str, &(&Judged, &str))| {
             let (study, started) = (clean_text(&record.plan.study), clean_text(&record.header.started));
@@ -110,8 +105,8 @@ impl Diff<'_> {
                 "{which}  {file}  {study}, started {started}, tare {version}",
                 which = self.language.word(which),
                 file = clean_text(file),
-                study = study,
-                started = started,
+                study,
+                started,
                 version = clean_text(&record.header.tare)
             )
         };
@@ -186,18 +181,15 @@ fn sum_up(diff: &Diff) -> Option<String> {
             language,
             "{count} of {all} became slower against the baseline, most {environment} in {label}: {change}.",
             count = slower,
-            all = all,
+            all,
             environment = diff.changes.targets.get(*at).map_or_else(String::new, |of| clean_text(&of.name)),
             label = language.translate_title(&clean_text(&row.label)),
             change = describe_change(*answer, *factor, language)
         ),
-        None => {
-            say!(language, "None of {all} is known to have become slower against the baseline.", all = all)
-        }
+        None => say!(language, "None of {all} is known to have become slower against the baseline.", all),
     }];
     sentences.extend((faster > 0).then(|| say!(language, "{count} became faster.", count = faster)));
-    sentences
-        .extend((open > 0).then(|| say!(language, "Not sure in {count} of {all}.", count = open, all = all)));
+    sentences.extend((open > 0).then(|| say!(language, "Not sure in {count} of {all}.", count = open, all)));
     let (every, missing) = (cells().count(), cells().count() - all);
     sentences.extend(
         (missing > 0)
@@ -226,9 +218,8 @@ fn summarise(diff: &Diff) -> Vec<String> {
         let parts = Kind::ALL.map(|kind| (count(kind), language.word(answer_words(kind).word)));
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let all = cells().count();
-        let part = |(count, word): &(usize, &str)| {
-            say!(language, "{word} in {count} of {all}", word = word, count = count, all = all)
-        };
+        let part =
+            |(count, word): &(usize, &str)| say!(language, "{word} in {count} of {all}", word, count, all);
         let parts: Vec<String> = parts.map(part).collect();
         let name = clean_text(&target.name);
         let pad = " ".repeat(widest.saturating_sub(count_columns(&name)));
@@ -260,7 +251,7 @@ pub fn render_diff_terminal(diff: &Diff) -> String {
         }
     }
     if more > 0 {
-        let more = say!(language, "and {more} more; --wide shows them", more = more);
+        let more = say!(language, "and {more} more; --wide shows them", more);
         out.push_str(&format!("  {more}\n"));
     }
     out

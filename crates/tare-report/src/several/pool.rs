@@ -53,7 +53,7 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell, language: Language) -> [String;
         JoinedCell::NotJoined { reason } => {
             let none = || "-".to_owned();
             let reason = language.translate_text(&clean_text(reason));
-            [label, none(), none(), none(), say!(language, "not joined: {reason}", reason = reason)]
+            [label, none(), none(), none(), say!(language, "not joined: {reason}", reason)]
         }
     }
 }
@@ -71,8 +71,8 @@ impl Pool<'_> {
                 self.language,
                 "{file}  {study}, started {started}, tare {version}",
                 file = clean_text(file),
-                study = study,
-                started = started,
+                study,
+                started,
                 version = clean_text(&record.header.tare)
             )
         };

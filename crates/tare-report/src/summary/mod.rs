@@ -34,7 +34,7 @@ pub fn summarise_in_a_sentence(findings: &Findings, language: Language) -> Strin
     }
     let of_subject = |(at, name): (usize, &String)| {
         let clause = list_clauses(findings, at, language).swap_remove(0);
-        say!(language, "{environment} {clause}", environment = clean_text(name), clause = clause)
+        say!(language, "{environment} {clause}", environment = clean_text(name), clause)
     };
     let clauses: Vec<String> = findings.subjects.iter().enumerate().map(of_subject).collect();
     close_sentence(&clauses, language)
@@ -75,8 +75,8 @@ fn summarise_many(findings: &Findings, language: Language) -> String {
             "{names} take longer, most {worst} in {label}: {times} times",
             names = names(&slower),
             worst = clean_text(&findings.subjects[*at]),
-            label = label,
-            times = times
+            label,
+            times
         ));
     }
     if !sure.is_empty() {
@@ -114,7 +114,7 @@ fn summarise(findings: &Findings, language: Language, most: usize) -> Vec<(Strin
 fn sentences(clauses: &[String], follow_name: bool, language: Language) -> Vec<String> {
     let sentence = |(at, clause): (usize, &String)| {
         let clause = if at == 0 && follow_name { clause.clone() } else { capitalised(clause) };
-        say!(language, "{clause}.", clause = clause)
+        say!(language, "{clause}.", clause)
     };
     clauses.iter().enumerate().map(sentence).collect()
 }
@@ -138,7 +138,7 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     let slower = of(&[Kind::Slower, Kind::AtLeast]);
     let is_of_short = cells.iter().any(|(_, cell)| cell.answer().is_of_short());
     if all > 0 && of(&[Kind::Same]).len() == all && !is_of_short {
-        clauses.push(say!(language, "costs nothing that was measured: same in {all} of {all}", all = all));
+        clauses.push(say!(language, "costs nothing that was measured: same in {all} of {all}", all));
     } else {
         clauses.extend(describe_slower(&slower, all, language));
         others_at = clauses.len();
@@ -162,8 +162,8 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
         clauses.insert(
             usize::from(2 * larger > all),
             match work {
-                LastingWork::Arithmetic => say!(language, "work that lasts takes {times}", times = times),
-                _ => say!(language, "work that lasts ({kind}) takes {times}", kind = kind, times = times),
+                LastingWork::Arithmetic => say!(language, "work that lasts takes {times}", times),
+                _ => say!(language, "work that lasts ({kind}) takes {times}", kind, times),
             },
         );
     }
@@ -191,14 +191,14 @@ fn find_greatest(
 fn describe_slower(cells: &[Compared], all: usize, language: Language) -> Option<String> {
     let (label, times) = find_greatest(cells, |ratio| ratio, language)?;
     Some(match cells.len() {
-        1 => say!(language, "takes {times} times as long in {label}", times = times, label = label),
+        1 => say!(language, "takes {times} times as long in {label}", times, label),
         count => say!(
             language,
             "takes longer in {count} of {all}, most in {label}: {times} times",
-            count = count,
-            all = all,
-            label = label,
-            times = times
+            count,
+            all,
+            label,
+            times
         ),
     })
 }
@@ -206,14 +206,14 @@ fn describe_slower(cells: &[Compared], all: usize, language: Language) -> Option
 fn describe_faster(cells: &[Compared], all: usize, language: Language) -> Option<String> {
     let (label, times) = find_greatest(cells, |ratio| -ratio, language)?;
     Some(match cells.len() {
-        1 => say!(language, "takes only {times} times as long in {label}", times = times, label = label),
+        1 => say!(language, "takes only {times} times as long in {label}", times, label),
         count => say!(
             language,
             "takes less time in {count} of {all}, least in {label}: {times} times",
-            count = count,
-            all = all,
-            label = label,
-            times = times
+            count,
+            all,
+            label,
+            times
         ),
     })
 }
@@ -240,8 +240,7 @@ fn describe_others(
 
 /// Formats `same in 5 of 14`.
 fn describe_count(word: &str, cells: &[Compared], all: usize, language: Language) -> Option<String> {
-    (!cells.is_empty())
-        .then(|| say!(language, "{word} in {count} of {all}", word = word, count = cells.len(), all = all))
+    (!cells.is_empty()).then(|| say!(language, "{word} in {count} of {all}", word, count = cells.len(), all))
 }
 
 fn describe_bounded(cells: &[Compared], all: usize, language: Language) -> Option<String> {
@@ -252,7 +251,7 @@ fn describe_bounded(cells: &[Compared], all: usize, language: Language) -> Optio
 fn describe_unsure(cells: &[Compared], all: usize, language: Language) -> Option<String> {
     let count = describe_count(language.word("not sure"), cells, all, language)?;
     let (label, times) = find_greatest(cells, |ratio| ratio, language)?;
-    Some(say!(language, "{count} (most: {label}, ~{times}x)", count = count, label = label, times = times))
+    Some(say!(language, "{count} (most: {label}, ~{times}x)", count, label, times))
 }
 
 fn capitalised(text: &str) -> String {

@@ -47,7 +47,7 @@ pub(crate) fn summarise_in_a_paragraph(session: &Session, findings: &Findings, l
     }
     let sentence = summary::summarise_in_a_sentence(findings, language);
     let across = compare_across(findings, language).into_iter().flat_map(|(caption, lines)| {
-        let line = |(name, times)| say!(language, "{name}: {reason}.", name = name, reason = times);
+        let line = |(name, times)| say!(language, "{name}: {reason}.", name, reason = times);
         std::iter::once(caption).chain(lines.into_iter().map(line)).collect::<Vec<_>>()
     });
     language.join_sentences(&std::iter::once(sentence).chain(across).collect::<Vec<_>>())
@@ -105,7 +105,7 @@ fn describe_side(session: &Session, findings: &Findings, at: usize, language: La
         let (label, cell) = (clean_text(&row.label), row.cells.get(at)?);
         let sentence = describe_command(session, findings, (row, at, cell), language);
         Some(match several {
-            true => say!(language, "{label}: {sentence}", label = label, sentence = sentence),
+            true => say!(language, "{label}: {sentence}", label, sentence),
             false => sentence,
         })
     };
@@ -131,7 +131,7 @@ fn describe_command(
         }
         other => {
             let reason = words::describe_cell(other, language);
-            let reason = say!(language, "{name}: {reason}.", name = name, reason = reason);
+            let reason = say!(language, "{name}: {reason}.", name, reason);
             let same = outcome.filter(|_| is_same).map(|of| describe_word_of_side(of, language));
             let all = same.into_iter().chain([reason]).chain(of_outcome);
             return language.join_sentences(&all.collect::<Vec<_>>());
@@ -147,19 +147,19 @@ fn describe_command(
         Some(first) => {
             let second = words::format_value(row, comparison);
             let first = strip_shared_unit(&first, &second);
-            say!(language, "{answer}: {first} -> {second}.", answer = answer, first = first, second = second)
+            say!(language, "{answer}: {first} -> {second}.", answer, first, second)
         }
-        None => say!(language, "{answer}.", answer = answer),
+        None => say!(language, "{answer}.", answer),
     }];
     let control = row.control.as_ref().filter(|control| control.comparison().is_some());
     sentences.extend(control.map(|control| {
         let control = words::cell_word(control, language);
-        say!(language, "Control: {control}.", control = control)
+        say!(language, "Control: {control}.", control)
     }));
     let runs = language.counted(count_runs(session, row, &findings.subjects[at], comparison), "run", "runs");
     if let Some(seconds) = view::measured_s(session) {
         let time = language.format_duration(seconds);
-        sentences.push(say!(language, "{runs} each, {time}.", runs = runs, time = time));
+        sentences.push(say!(language, "{runs} each, {time}.", runs, time));
     }
     // A difference is said before times; that there is none, or none so far, is not.
     let ordered = if is_same || is_open { [sentences, of_outcome] } else { [of_outcome, sentences] };
@@ -192,31 +192,31 @@ fn answer_in_words_alike(comparison: &Comparison, [name, baseline]: [&str; 2], l
     let [share, low, high] = format_shares(comparison);
     let takes = match comparison.answer().kind() {
         Kind::Slower if comparison.ratio < SAID_AS_TIMES => {
-            say!(language, "takes {share} longer ({low} to {high})", share = share, low = low, high = high)
+            say!(language, "takes {share} longer ({low} to {high})", share, low, high)
         }
         Kind::Faster if comparison.ratio < SAID_AS_TIMES => {
-            say!(language, "takes {share} less time ({low} to {high})", share = share, low = low, high = high)
+            say!(language, "takes {share} less time ({low} to {high})", share, low, high)
         }
         Kind::Slower | Kind::Faster => {
             let times = words::format_factor(comparison, Language::English);
             let interval = words::format_interval(comparison, language);
             let times = times.trim_end_matches('x');
-            say!(language, "takes {times} times as long {interval}", times = times, interval = interval)
+            say!(language, "takes {times} times as long {interval}", times, interval)
         }
         Kind::Same => {
             let margin = format_percent(comparison.margin - 1.0);
-            say!(language, "takes as long, less than {margin} apart", margin = margin)
+            say!(language, "takes as long, less than {margin} apart", margin)
         }
         Kind::AtLeast | Kind::AtMost | Kind::NotSure | Kind::None => {
             let answer = words::describe_cell(&Cell::Compared(Box::new(comparison.clone())), language);
-            say!(language, "its time: {answer}", answer = answer)
+            say!(language, "its time: {answer}", answer)
         }
     };
     let join = match comparison.answer().kind() {
         Kind::AtLeast | Kind::AtMost | Kind::NotSure | Kind::None => language.word("; "),
         Kind::Slower | Kind::Faster | Kind::Same => language.word(" and "),
     };
-    let alike = say!(language, "{name} does the same as {baseline}", name = name, baseline = baseline);
+    let alike = say!(language, "{name} does the same as {baseline}", name, baseline);
     format!("{alike}{join}{takes}")
 }
 
@@ -230,20 +230,20 @@ fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], languag
                 Kind::Slower => say!(
                     language,
                     "{name} takes {share} longer than {baseline} ({low} to {high})",
-                    name = name,
+                    name,
                     share = by,
-                    baseline = baseline,
-                    low = low,
-                    high = high
+                    baseline,
+                    low,
+                    high
                 ),
                 _ => say!(
                     language,
                     "{name} takes {share} less time than {baseline} ({low} to {high})",
-                    name = name,
+                    name,
                     share = by,
-                    baseline = baseline,
-                    low = low,
-                    high = high
+                    baseline,
+                    low,
+                    high
                 ),
             }
         }
@@ -253,10 +253,10 @@ fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], languag
             say!(
                 language,
                 "{name} takes {times} times as long as {baseline} {interval}",
-                name = name,
-                times = times,
-                baseline = baseline,
-                interval = interval
+                name,
+                times,
+                baseline,
+                interval
             )
         }
         Kind::Same => {
@@ -264,20 +264,14 @@ fn answer_in_words(comparison: &Comparison, [name, baseline]: [&str; 2], languag
             say!(
                 language,
                 "{name} takes as long as {baseline}, less than {margin} apart",
-                name = name,
-                baseline = baseline,
-                margin = margin
+                name,
+                baseline,
+                margin
             )
         }
         Kind::AtLeast | Kind::AtMost | Kind::NotSure | Kind::None => {
             let answer = words::describe_cell(&Cell::Compared(Box::new(comparison.clone())), language);
-            say!(
-                language,
-                "{name} against {baseline}: {answer}",
-                name = name,
-                baseline = baseline,
-                answer = answer
-            )
+            say!(language, "{name} against {baseline}: {answer}", name, baseline, answer)
         }
     }
 }

@@ -141,19 +141,13 @@ fn describe_standing(advice: &Advice, at: usize, language: Language) -> String {
     };
     let as_good = list(&is_as_good);
     if as_good.len() == advice.kinds.len() {
-        return say!(
-            language,
-            "{name} is as good as {baseline} for everything here.",
-            name = name,
-            baseline = baseline
-        );
+        return say!(language, "{name} is as good as {baseline} for everything here.", name, baseline);
     }
     let clause = |clause: String, titles: Vec<String>| (!titles.is_empty()).then_some(clause);
     let join = |titles: &[String]| language.join_with_commas(titles);
     let (slower, unsure) = (list(&is_slower), list(&|a| a.is_some() && !is_as_good(a) && !is_slower(a)));
     let missing = list(&|answer| answer.is_none());
-    let good =
-        say!(language, "as good as {baseline} for {kinds}", baseline = baseline, kinds = join(&as_good));
+    let good = say!(language, "as good as {baseline} for {kinds}", baseline, kinds = join(&as_good));
     let clauses = [
         clause(good, as_good),
         clause(say!(language, "slower for {kinds}", kinds = join(&slower)), slower),
@@ -161,7 +155,7 @@ fn describe_standing(advice: &Advice, at: usize, language: Language) -> String {
         clause(say!(language, "not compared for {kinds}", kinds = join(&missing)), missing),
     ];
     let clauses = clauses.into_iter().flatten().collect::<Vec<_>>().join(language.word("; "));
-    say!(language, "{name} is {clauses}.", name = name, clauses = clauses)
+    say!(language, "{name} is {clauses}.", name, clauses)
 }
 
 /// Explains why an environment is not compared.
@@ -192,7 +186,7 @@ fn composition(kind: &OfKind, language: Language) -> String {
             .collect(),
     };
     let basis = clean_text(language.describe(&kind.basis));
-    say!(language, "{parts}: {basis}.", parts = language.join_with_commas(&parts), basis = basis)
+    say!(language, "{parts}: {basis}.", parts = language.join_with_commas(&parts), basis)
 }
 
 fn legend(findings: &Findings, advice: &Advice, language: Language) -> String {

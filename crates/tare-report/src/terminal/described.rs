@@ -19,7 +19,7 @@ pub fn describe_metric(
         (Direction::Higher, true) => message!("higher is better, the headline"),
         (Direction::Higher, false) => message!("higher is better"),
     };
-    say!(language, "{name} ({unit}, {better})", name = name, unit = unit, better = language.word(better))
+    say!(language, "{name} ({unit}, {better})", name, unit, better = language.word(better))
 }
 
 /// Describes a parameter of a probe with its two defaults.
@@ -30,24 +30,12 @@ pub fn describe_parameter(
     language: Language,
 ) -> String {
     let about = language.describe(about);
-    say!(
-        language,
-        "{name}: {about} (short {short}, reference {reference})",
-        name = name,
-        about = about,
-        short = short,
-        reference = reference,
-    )
+    say!(language, "{name}: {about} (short {short}, reference {reference})", name, about, short, reference)
 }
 
 /// Tells which options a preset takes further.
 pub fn describe_further_options(provider: &str, preset: &str, language: Language) -> String {
-    say!(
-        language,
-        "those of {provider} can be added, as {preset}?key=value",
-        provider = provider,
-        preset = preset
-    )
+    say!(language, "those of {provider} can be added, as {preset}?key=value", provider, preset)
 }
 
 fn name_unit(unit: Unit) -> &'static str {

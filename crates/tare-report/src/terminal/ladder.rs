@@ -119,8 +119,8 @@ fn describe_order(effect: &OrderEffect, steps: &[String], language: Language) ->
         "The order matters: {step} adds {ratio}x ({low} to {high}) of what it adds in reverse order.",
         step = step.unwrap_or_default(),
         ratio = format!("{ratio:.2}"),
-        low = low,
-        high = high,
+        low,
+        high,
     )
 }
 
@@ -211,15 +211,15 @@ fn sum_up(rows: &[&Row], steps: &[String], language: Language) -> String {
         let (step, label) =
             (language.translate_title(&clean_text(step)), words::translate_row_title(row, language));
         sentences.push(match slower.len() {
-            1 => say!(language, "{step} costs in {label}: {cost}.", step = step, label = label, cost = cost),
+            1 => say!(language, "{step} costs in {label}: {cost}.", step, label, cost),
             count => say!(
                 language,
                 "{step} costs in {count} of {all}, most in {label}: {cost}.",
-                step = step,
-                count = count,
-                all = all,
-                label = label,
-                cost = cost
+                step,
+                count,
+                all,
+                label,
+                cost
             ),
         });
     }
@@ -229,7 +229,7 @@ fn sum_up(rows: &[&Row], steps: &[String], language: Language) -> String {
     let missing = cells.filter(|cell| cell.comparison().is_none()).count();
     sentences.extend(sum_up_others(&others, others.len() + missing == all, language));
     sentences.extend(
-        (missing > 0).then(|| say!(language, "Not compared: {count} of {all}.", count = missing, all = all)),
+        (missing > 0).then(|| say!(language, "Not compared: {count} of {all}.", count = missing, all)),
     );
     language.join_sentences(&sentences)
 }
@@ -250,13 +250,13 @@ fn sum_up_others(others: &[&Comparison], are_all: bool, language: Language) -> V
         let is_typical =
             known.iter().any(|found| matches!(found.answer().why(), Some(Why::Mean | Why::Typical)));
         let bound = match (is_of_short, is_typical) {
-            (true, _) => say!(language, "typically at most {share}, short operations", share = share),
-            (false, true) => say!(language, "typically at most {share}", share = share),
-            (false, false) => say!(language, "at most {share}", share = share),
+            (true, _) => say!(language, "typically at most {share}, short operations", share),
+            (false, true) => say!(language, "typically at most {share}", share),
+            (false, false) => say!(language, "at most {share}", share),
         };
         match are_all {
-            true => say!(language, "Nothing adds anything that was seen ({bound}).", bound = bound),
-            false => say!(language, "Nothing else adds anything that was seen ({bound}).", bound = bound),
+            true => say!(language, "Nothing adds anything that was seen ({bound}).", bound),
+            false => say!(language, "Nothing else adds anything that was seen ({bound}).", bound),
         }
     });
     of_open.into_iter().chain(of_known).collect()
@@ -273,7 +273,7 @@ fn adds(below: f64, comparison: &Comparison, unit: Unit, language: Language) -> 
     let is_known = unit == Unit::Nanoseconds && comparison.interval.is_bounded();
     is_known.then(|| {
         let [low, high] = comparison.interval.ends(text);
-        [text(comparison.ratio), say!(language, "({low} to {high})", low = low, high = high)]
+        [text(comparison.ratio), say!(language, "({low} to {high})", low, high)]
     })
 }
 

@@ -322,7 +322,7 @@ impl Output {
     fn explanations(&mut self, legend: &[String], notes: &Notes, width: usize) {
         let legend = legend.join(self.language.word("; "));
         if !legend.is_empty() {
-            let legend = say!(self.language, "{legend}.", legend = legend);
+            let legend = say!(self.language, "{legend}.", legend);
             self.paragraph("", &legend, width, cells::quiet_style());
         }
         let (shown, more) = notes.list_notes();
@@ -330,7 +330,7 @@ impl Output {
             self.paragraph(&format!("{mark} "), note, width, Style::new());
         }
         if more > 0 {
-            self.plain(&say!(self.language, "{more} more notes: tare report --json has them.", more = more));
+            self.plain(&say!(self.language, "{more} more notes: tare report --json has them.", more));
         }
     }
 

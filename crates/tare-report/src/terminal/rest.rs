@@ -32,36 +32,17 @@ pub fn describe_rest(
     let first = all.first().filter(|_| findings.ending == Ending::Early)?;
     let more = match all.len() - 1 {
         0 => String::new(),
-        count => format!("; {}", say!(language, "{count} more are open", count = count)),
+        count => format!("; {}", say!(language, "{count} more are open", count)),
     };
     let open = clean_text(&format!("{first}{more}"));
     let command = format!("tare run --resume {}", quote_word(&clean_text(record)));
     let time = language.format_duration(rest_s.unwrap_or_default());
     Some(match rest_s {
-        None => say!(
-            language,
-            "{open}; no time that we know would settle it: {command}",
-            open = open,
-            command = command
-        ),
+        None => say!(language, "{open}; no time that we know would settle it: {command}", open, command),
         Some(_) if all.len() == 1 => {
-            say!(
-                language,
-                "{open}; {time} more would settle it: {command}",
-                open = open,
-                time = time,
-                command = command
-            )
+            say!(language, "{open}; {time} more would settle it: {command}", open, time, command)
         }
-        Some(_) => {
-            say!(
-                language,
-                "{open}; {time} more would settle all: {command}",
-                open = open,
-                time = time,
-                command = command
-            )
-        }
+        Some(_) => say!(language, "{open}; {time} more would settle all: {command}", open, time, command),
     })
 }
 

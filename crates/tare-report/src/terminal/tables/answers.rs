@@ -250,25 +250,18 @@ pub fn make_caption(findings: &Findings, rows: &[&Row], language: Language) -> S
     let all = answers.len();
     let decided = answers.iter().filter(|answer| answer.is_decided()).count();
     let bounds = answers.iter().filter(|&&answer| answer == Kind::AtMost).count();
-    let reading = say!(language, "Times the time of {baseline}:", baseline = baseline);
+    let reading = say!(language, "Times the time of {baseline}:", baseline);
     let counts = match (all, decided, bounds) {
         (0, _, _) => return reading,
-        (all, decided, _) if decided == all => say!(language, "all {all} answers are decided", all = all),
-        (_, _, 0) => say!(language, "{decided} of {all} answers are decided", decided = decided, all = all),
-        (_, _, 1) => {
-            say!(
-                language,
-                "{decided} of {all} answers are decided, 1 is a limit",
-                decided = decided,
-                all = all
-            )
-        }
+        (all, decided, _) if decided == all => say!(language, "all {all} answers are decided", all),
+        (_, _, 0) => say!(language, "{decided} of {all} answers are decided", decided, all),
+        (_, _, 1) => say!(language, "{decided} of {all} answers are decided, 1 is a limit", decided, all),
         _ => say!(
             language,
             "{decided} of {all} answers are decided, {bounds} are limits",
-            decided = decided,
-            all = all,
-            bounds = bounds
+            decided,
+            all,
+            bounds
         ),
     };
     format!("{reading} {counts}")

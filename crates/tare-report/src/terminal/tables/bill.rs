@@ -45,11 +45,7 @@ pub fn render_bills_terminal(
     if let Some(prices) = prices {
         out.push(String::new());
         let of = [view::measured_on(prices), clean_text(&prices.header.started)].join("; ");
-        out.extend(wrap_paragraph(
-            "",
-            &say!(language, "Prices of another session, on {of}.", of = of),
-            width,
-        ));
+        out.extend(wrap_paragraph("", &say!(language, "Prices of another session, on {of}.", of), width));
         if view::measured_on(prices) != view::measured_on(session) {
             let text = message!("that was another machine or another kernel: its prices may not hold here.");
             out.extend(wrap_paragraph("! ", language.word(text), width));
@@ -77,7 +73,7 @@ fn of_command(
             let why = say!(
                 language,
                 "{label}: its requests could not be counted: {failure}",
-                label = label,
+                label,
                 failure = clean_text(&failure.to_string())
             );
             out.extend(wrap_paragraph("! ", &why, width));
@@ -219,7 +215,7 @@ fn sum_up_bill(findings: &Findings, command: &Explained, bill: &Bill, language: 
         (true, _) => language.word("no part of it is explained").to_owned(),
         (false, Some(rest)) if !rest.starts_with('-') && rest != "0 %" => {
             let parts = language.join_with_commas(&parts);
-            say!(language, "{parts}; not explained {rest}", parts = parts, rest = rest)
+            say!(language, "{parts}; not explained {rest}", parts, rest)
         }
         (false, _) => language.join_with_commas(&parts),
     };
@@ -231,7 +227,7 @@ fn sum_up_bill(findings: &Findings, command: &Explained, bill: &Bill, language: 
         label = clean_text(&command.label),
         before = amount_of(before),
         now = amount_of(now),
-        parts = parts
+        parts
     )
 }
 
@@ -258,15 +254,15 @@ pub fn describe_times(findings: &Findings, language: Language) -> Vec<String> {
             }
             (false, false) => {
                 let ratio = words::format_factor(found, language);
-                say!(language, "so far about {ratio} as long, too few runs for a range", ratio = ratio)
+                say!(language, "so far about {ratio} as long, too few runs for a range", ratio)
             }
         };
         Some(say!(
             language,
             "{label} in {target}: {answer}, by {runs}. The bill follows.",
-            label = label,
-            target = target,
-            answer = answer,
+            label,
+            target,
+            answer,
             runs = language.counted(found.rounds as usize, "run", "runs")
         ))
     };
@@ -285,30 +281,30 @@ pub(crate) fn format_headline(
         return say!(
             language,
             "{label} was not timed in {target}: this comes from the prices alone.",
-            label = label,
-            target = target
+            label,
+            target
         );
     };
     let times = say!(
         language,
         "{label}: {before} in {baseline}, {now} in {target}",
-        label = label,
+        label,
         before = amount_of(before),
         baseline = clean_text(&findings.baseline),
         now = amount_of(now),
-        target = target,
+        target,
     );
     let Some(comparison) = comparison(findings, &command.case, &bill.target) else { return times };
     let verdict = say!(
         language,
         "{times}: {verdict} {interval}",
-        times = times,
+        times,
         verdict = words::format_answer(comparison, language),
         interval = words::format_interval(comparison, language),
     );
     let verdict = verdict.trim_end().to_owned();
     if is_same(comparison) {
-        return say!(language, "{verdict}. Nothing is left to explain.", verdict = verdict);
+        return say!(language, "{verdict}. Nothing is left to explain.", verdict);
     }
     if comparison.answer().why() != Some(Why::Rounds) {
         return verdict;
@@ -317,13 +313,11 @@ pub(crate) fn format_headline(
         false => say!(
             language,
             "{verdict}. Whether it differs at all is undecided, and so is the breakdown below",
-            verdict = verdict
+            verdict
         ),
-        true => say!(
-            language,
-            "{verdict}. Whether there is a difference to explain is not decided.",
-            verdict = verdict
-        ),
+        true => {
+            say!(language, "{verdict}. Whether there is a difference to explain is not decided.", verdict)
+        }
     }
 }
 
@@ -388,7 +382,7 @@ fn table(
     lines.extend(shown.lines.iter().map(|line| of_line(&shown, line, language)));
     let mut sums = Vec::new();
     if let Some((count, sum)) = shown.small {
-        sums.push((say!(language, "everything else, {count} kinds", count = count), sum));
+        sums.push((say!(language, "everything else, {count} kinds", count), sum));
     }
     if let Some(rest) = shown.rest_ns {
         sums.push((language.word("not explained").to_owned(), rest));

@@ -47,7 +47,7 @@ pub fn make_label_cell(row: &Row, language: Language) -> GridCell {
 
 /// Builds a level over its half interval, the digits of both in one column.
 pub fn make_level_cell(level: &Level, unit: Unit, number_width: usize, wide: bool) -> GridCell {
-    let value = value_of(level, unit);
+    let value = Figure::of_level(level, unit);
     let half = value.half.clone().unwrap_or_default();
     let right =
         |text: &str| format!("{}{text}", " ".repeat(number_width.saturating_sub(count_columns(text))));
@@ -63,12 +63,8 @@ pub fn make_level_cell(level: &Level, unit: Unit, number_width: usize, wide: boo
 
 /// Measures the columns of a level's number and half interval.
 pub fn number_width(level: &Level, unit: Unit) -> usize {
-    let value = value_of(level, unit);
+    let value = Figure::of_level(level, unit);
     count_columns(&value.number).max(value.half.as_deref().map_or(0, count_columns))
-}
-
-fn value_of(level: &Level, unit: Unit) -> Figure {
-    Figure::of_level(level, unit)
 }
 
 fn one(span: Span) -> Part {
@@ -122,7 +118,7 @@ impl CellMaker<'_> {
 
     /// Builds a cell for a value that is shown and never judged.
     fn observed(&self, level: &Level, unit: Unit) -> GridCell {
-        let mut cell = vec![one(make_span(value_of(level, unit).to_text(), Style::new()))];
+        let mut cell = vec![one(make_span(Figure::of_level(level, unit).to_text(), Style::new()))];
         if self.wide {
             cell.push(Part::Words(make_span(self.language.word("observed, never compared"), quiet_style())));
             let rounds = Some(rounds(level)).filter(|_| level.rounds > 0);
@@ -145,7 +141,7 @@ impl CellMaker<'_> {
         cell.extend(mean.map(|mean| remark(say!(language, "mean\u{a0}{mean}", mean = glued(&mean)))));
         cell.push(one(make_span(rounds(&comparison.level), quiet_style())));
         let missed = words::find_smallest_difference(comparison).map(format_percent);
-        cell.extend(missed.map(|share| remark(say!(language, "may miss <\u{a0}{share}", share = share))));
+        cell.extend(missed.map(|share| remark(say!(language, "may miss <\u{a0}{share}", share))));
         cell
     }
 
@@ -155,10 +151,10 @@ impl CellMaker<'_> {
             vec![Part::Words(make_span(self.notes.mark_missing(missing, self.language), quiet_style()))];
         match missing {
             Missing::NoBaseline(level) => {
-                cell.push(one(make_span(value_of(level, unit).to_text(), Style::new())));
+                cell.push(one(make_span(Figure::of_level(level, unit).to_text(), Style::new())));
             }
             Missing::NotComparable { level, .. } if self.wide => {
-                cell.push(one(make_span(value_of(level, unit).text_with_half(), quiet_style())));
+                cell.push(one(make_span(Figure::of_level(level, unit).text_with_half(), quiet_style())));
             }
             _ => {}
         }

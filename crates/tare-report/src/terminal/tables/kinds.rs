@@ -131,7 +131,7 @@ fn summarise_cells(
     let range = say_range(&known, open.len() + missing == 0, language);
     let whole = range.map(|range| range + &signs.collect::<String>());
     let count = |count: usize| {
-        say!(language, "{count} of {all}", count = count, all = rows.len()).replace(' ', &GLUE.to_string())
+        say!(language, "{count} of {all}", count, all = rows.len()).replace(' ', &GLUE.to_string())
     };
     let of_open = (!open.is_empty()).then(|| say!(language, "{count} open", count = count(open.len())));
     let of_missing = (missing > 0).then(|| format!("{} {NOT_COMPARED}", count(missing)));
@@ -173,19 +173,17 @@ fn say_range(known: &[&Comparison], are_all: bool, language: Language) -> Option
         let share = find_loosest(is(|kind| kind != Kind::Faster))?.share_above();
         Some(match are_all && is(|kind| kind == Kind::Same).count() == known.len() {
             true => language.word("same").to_owned(),
-            false => say!(language, "at most {share}", share = share),
+            false => say!(language, "at most {share}", share),
         })
     };
     let high = most.map(say).or_else(loosest).or_else(|| least_fast.map(say));
     match (fastest.map(say).or_else(|| least.filter(|_| all_slower).map(say)), high) {
-        (Some(low), Some(high)) if low != high => {
-            Some(say!(language, "{low} to {high}", low = low, high = high))
-        }
+        (Some(low), Some(high)) if low != high => Some(say!(language, "{low} to {high}", low, high)),
         (Some(low), _) => Some(low),
         (None, Some(high)) if most.is_some_and(|of| of.answer().kind() == Kind::AtLeast) => {
-            Some(say!(language, "some {high}", high = high))
+            Some(say!(language, "some {high}", high))
         }
-        (None, Some(high)) if most.is_some() => Some(say!(language, "up to {high}", high = high)),
+        (None, Some(high)) if most.is_some() => Some(say!(language, "up to {high}", high)),
         (None, high) => high,
     }
 }
