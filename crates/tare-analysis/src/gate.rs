@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tare_data::named;
 use tare_data::names::matches_pattern;
 use tare_data::session::Side;
 use tare_data::session::specification::Specification;
@@ -10,36 +11,26 @@ use tare_data::session::specification::Specification;
 use crate::findings::{self, Answer, Cell, Findings, Interval, Position, Reach, Row};
 use crate::outcome::{CommandOutcome, Word, is_enough};
 
-/// The subject of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A cell is shown to be slower than the baseline.
-    Slower,
-    /// A cell is compared, and whether it is slower cannot be said.
-    Undecided,
-    /// A cell has no comparison.
-    Missing,
-    /// A command does not do in an environment what it does in the baseline.
-    Differs,
-    /// A cell is slower than it was in an older record.
-    Regressed,
+named! {
+    /// The subject of a condition, by the word of the grammar.
+    pub enum Kind {
+        /// A cell is shown to be slower than the baseline.
+        Slower = "slower",
+        /// A cell is compared, and whether it is slower cannot be said.
+        Undecided = "undecided",
+        /// A cell has no comparison.
+        Missing = "missing",
+        /// A command does not do in an environment what it does in the baseline.
+        Differs = "differs",
+        /// A cell is slower than it was in an older record.
+        Regressed = "regressed",
+    }
 }
 
 impl Kind {
     /// Kinds of conditions on one record, and on two.
     const OF_ONE: [Kind; 4] = [Kind::Slower, Kind::Undecided, Kind::Missing, Kind::Differs];
     const OF_TWO: [Kind; 3] = [Kind::Regressed, Kind::Undecided, Kind::Missing];
-
-    /// Gives the word of the grammar.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Slower => "slower",
-            Kind::Undecided => "undecided",
-            Kind::Missing => "missing",
-            Kind::Differs => "differs",
-            Kind::Regressed => "regressed",
-        }
-    }
 }
 
 /// Which cells of which environments: `ENV`, `ENV:CASE` or everything, with `*` for any part of either.
@@ -132,8 +123,8 @@ impl Condition {
             Some(Ok(ratio)) => (None, Some(ratio)),
             Some(Err(_)) | None => (selector, beyond),
         };
-        let Some(kind) = kinds.iter().copied().find(|kind| kind.word() == word) else {
-            let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+        let Some(kind) = kinds.iter().copied().find(|kind| kind.name() == word) else {
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
             return Err(format!("'{word}' is not a condition; there are {}", words.join(", ")));
         };
         if selector == Some("") {
@@ -156,7 +147,7 @@ impl FromStr for Condition {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.word())?;
+        f.write_str(self.kind.name())?;
         self.selector.0.iter().try_for_each(|selector| write!(f, ":{selector}"))?;
         self.beyond.iter().try_for_each(|ratio| write!(f, ">{ratio}"))
     }

@@ -1,4 +1,4 @@
-//! A case (a probe with its parameters fixed, in a place or to a peer), its name, and the parameters.
+//! A case (a probe with its parameters fixed, in a place or to a peer), its name, and the parameters; and enums whose variants have names.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -134,6 +134,29 @@ pub fn matches_pattern(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
+/// Declares an enum with the name of each variant, by which serde knows it as well.
+#[macro_export]
+macro_rules! named {
+    (
+        $(#[$about:meta])*
+        pub enum $Name:ident { $($(#[$of:meta])* $Variant:ident = $name:literal,)+ }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize)]
+        pub enum $Name { $($(#[$of])* #[serde(rename = $name)] $Variant,)+ }
+
+        impl $Name {
+            /// Every variant, in this order.
+            pub const ALL: [$Name; [$($name),+].len()] = [$($Name::$Variant),+];
+
+            /// Returns the name that records and programs read.
+            pub const fn name(self) -> &'static str {
+                match self { $($Name::$Variant => $name),+ }
+            }
+        }
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +195,22 @@ mod tests {
             peer: None,
         };
         assert_eq!(case.to_string(), "file.seq?bs=4KiB&op=write@own");
+    }
+
+    crate::named! {
+        pub enum Sample {
+            First = "1st",
+            SecondOne = "MB/s",
+        }
+    }
+
+    #[test]
+    fn a_variant_has_one_name_in_code_and_in_documents() {
+        assert_eq!(Sample::ALL.map(Sample::name), ["1st", "MB/s"]);
+        for sample in Sample::ALL {
+            let text = serde_json::to_string(&sample).unwrap();
+            assert_eq!(text, format!("\"{}\"", sample.name()));
+            assert_eq!(serde_json::from_str::<Sample>(&text).unwrap(), sample);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tare_data::named;
 
 /// Beginning of every name that a session gives to what it makes; its id follows.
 pub const PREFIX: &str = "tare-";
@@ -115,42 +116,24 @@ impl Runtime {
     }
 }
 
-/// A container engine, by the name of its program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineName {
-    Podman,
-    Docker,
-    Nerdctl,
-}
-
-impl EngineName {
-    /// Returns the name of the program.
-    pub fn program(self) -> &'static str {
-        match self {
-            EngineName::Podman => "podman",
-            EngineName::Docker => "docker",
-            EngineName::Nerdctl => "nerdctl",
-        }
+named! {
+    /// A container engine, by the name of its program.
+    pub enum EngineName {
+        Podman = "podman",
+        Docker = "docker",
+        Nerdctl = "nerdctl",
     }
 }
 
-/// A kind of things of an engine's: one of its verbs removes them, another lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineThing {
-    Container,
-    Image,
+named! {
+    /// A kind of things of an engine's: one of its verbs removes them, another lists them.
+    pub enum EngineThing {
+        Container = "container",
+        Image = "image",
+    }
 }
 
 impl EngineThing {
-    pub fn word(self) -> &'static str {
-        match self {
-            EngineThing::Container => "container",
-            EngineThing::Image => "image",
-        }
-    }
-
     /// Returns the words that remove the thing named after them.
     pub fn removal_words(self) -> [&'static str; 2] {
         match self {

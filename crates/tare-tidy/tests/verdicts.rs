@@ -8,37 +8,8 @@ fn source(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
 }
 
-/// Compiles verdicts, answers and words by themselves, with a change to the verdicts or the answers.
-///
-/// What they take from other crates is as good as absent: nothing is written out, and no terminal is coloured.
-fn compile(verdicts: &str, answers: &str) -> Output {
-    let folder = tempfile::tempdir().unwrap();
-    let plain = |text: &str| {
-        let text = text.split("\n#[cfg(test)]").next().unwrap();
-        let text = text.replace(", Serialize, Deserialize)]", ")]").replace("#[serde(rename = $name)] ", "");
-        let text = text.replace("use serde::{Deserialize, Serialize};", "");
-        let text = text.replace("use serde::{Serialize, Serializer};", "");
-        let text = text.replace(", Serialize)]", ")]").replace("use serde::Serialize;", "");
-        let is_plain = |line: &&str| !line.trim_start().starts_with("#[serde(");
-        let text = text.lines().filter(is_plain).collect::<Vec<_>>().join("\n");
-        match text.find("impl Serialize for") {
-            Some(at) => text[..at].to_owned(),
-            None => text,
-        }
-    };
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), plain(text)).unwrap();
-    fs::create_dir(folder.path().join("findings")).unwrap();
-    write("findings/verdict.rs", verdicts);
-    write("findings/answer.rs", answers);
-    for name in ["interval", "lasting", "reach", "sameness"].map(|name| format!("findings/{name}.rs")) {
-        write(&name, &source(&format!("tare-analysis/src/{name}")));
-    }
-    write("findings/limits.rs", &source("tare-data/src/session/limits.rs"));
-    write("lasting_work.rs", &source("tare-data/src/session/lasting.rs"));
-    write("answer_words.rs", &source("tare-report/src/answers/table.rs"));
-    write(
-        "lib.rs",
-        "#![allow(dead_code, unused_imports)]
+/// The crate around them.
+const LIBRARY: &str = "#![allow(dead_code, unused_imports)]
         extern crate self as tare_analysis;
         extern crate self as anstyle;
         extern crate self as libm;
@@ -75,8 +46,40 @@ fn compile(verdicts: &str, answers: &str) -> Output {
             pub const fn dimmed(self) -> Style { self }
         }
         pub mod answer_words;
-        ",
-    );
+        ";
+
+/// Compiles verdicts, answers and words by themselves, with a change to the verdicts or the answers.
+///
+/// What they take from other crates is as good as absent: nothing is written out, and no terminal is coloured.
+fn compile(verdicts: &str, answers: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = |text: &str| {
+        let text = text.split("\n#[cfg(test)]").next().unwrap();
+        let text = text.replace(", ::serde::Serialize, ::serde::Deserialize)]", ")]");
+        let text = text.replace(", Serialize, Deserialize)]", ")]").replace("#[serde(rename = $name)] ", "");
+        let text = text.replace("use serde::{Deserialize, Serialize};", "");
+        let text = text.replace("use serde::{Serialize, Serializer};", "");
+        let text = text.replace(", Serialize)]", ")]").replace("use serde::Serialize;", "");
+        let is_plain = |line: &&str| !line.trim_start().starts_with("#[serde(");
+        let text = text.lines().filter(is_plain).collect::<Vec<_>>().join("\n");
+        match text.find("impl Serialize for") {
+            Some(at) => text[..at].to_owned(),
+            None => text,
+        }
+    };
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), plain(text)).unwrap();
+    fs::create_dir(folder.path().join("findings")).unwrap();
+    write("findings/verdict.rs", verdicts);
+    write("findings/answer.rs", answers);
+    for name in ["interval", "lasting", "reach", "sameness"].map(|name| format!("findings/{name}.rs")) {
+        write(&name, &source(&format!("tare-analysis/src/{name}")));
+    }
+    write("findings/limits.rs", &source("tare-data/src/session/limits.rs"));
+    write("lasting_work.rs", &source("tare-data/src/session/lasting.rs"));
+    write("answer_words.rs", &source("tare-report/src/answers/table.rs"));
+    let names = source("tare-data/src/names.rs");
+    let named = names.find("#[macro_export]").map(|at| &names[at..]).unwrap();
+    write("lib.rs", &format!("{LIBRARY}\n{named}"));
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let options = ["--crate-type", "lib", "--edition", "2024", "--emit", "metadata", "lib.rs"];
     Command::new(rustc).args(options).current_dir(folder.path()).output().unwrap()
@@ -107,6 +110,6 @@ fn a_verdict_without_answer_and_an_answer_without_words_do_not_compile() {
     let gaps = find_gaps((verdict, &added), same, "Doubtful");
     assert!(gaps.iter().any(|gap| gap.contains("findings/answer.rs:")), "{gaps:?}");
     let answer = "    /// Nothing was compared.\n";
-    let gaps = find_gaps(same, (answer, &format!("    Doubtful,\n{answer}")), "Doubtful");
+    let gaps = find_gaps(same, (answer, &format!("    Doubtful = \"doubtful\",\n{answer}")), "Doubtful");
     assert!(gaps.iter().any(|gap| gap.contains("answer_words.rs:")), "{gaps:?}");
 }

@@ -1,6 +1,7 @@
 //! Answers to the question "is this environment slower?", and what each leaves open.
 
 use serde::{Serialize, Serializer};
+use tare_data::named;
 
 use super::interval::{Interval, Position};
 use super::reach::Reach;
@@ -22,49 +23,51 @@ pub struct Answer {
     reach: Reach,
 }
 
-/// Kinds of answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// The interval lies beyond the margin.
-    Slower,
-    Faster,
-    /// The interval lies within the margin.
-    Same,
-    /// Slower, and beyond the lower end of an interval without an upper one.
-    AtLeast,
-    /// Not decided, and a slowdown beyond the interval's small upper end is excluded. A speedup may be open.
-    AtMost,
-    NotSure,
-    /// Nothing was compared.
-    None,
+named! {
+    /// Kinds of answers, in the order in which they are listed.
+    pub enum Kind {
+        /// The interval lies beyond the margin.
+        Slower = "slower",
+        /// Slower, and beyond the lower end of an interval without an upper one.
+        AtLeast = "at_least",
+        Faster = "faster",
+        /// The interval lies within the margin.
+        Same = "same",
+        /// Not decided, and a slowdown beyond the interval's small upper end is excluded. A speedup may be open.
+        AtMost = "at_most",
+        NotSure = "not_sure",
+        /// Nothing was compared.
+        None = "none",
+    }
 }
 
-/// Reasons why an answer says no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
-    /// Too few rounds for this much noise.
-    Rounds,
-    /// Seen in a few starts, and another may differ.
-    Starts,
-    /// A direction that was seen for so short a time that a state of the machine may have made it.
-    Seen,
-    /// Short states of one side make its rounds alike, so that they count as few.
-    States,
-    /// The typical cost is known closely enough, and what slow batches add is not.
-    Tail,
-    /// The bound is of the typical cost alone: that of the mean is not known, or too high to be one.
-    Typical,
-    /// It may be chance, as one of many cells.
-    Cells,
-    /// The direction is known, and the size is not.
-    Size,
-    /// The typical cost is the same, and the mean cost may not be.
-    Mean,
-    /// A value that is never compared, such as a maximum.
-    Observed,
-    /// There is a value, and comparing it would mislead.
-    NotComparable,
-    NotMeasured,
+named! {
+    /// Reasons why an answer says no more.
+    pub enum Why {
+        /// Too few rounds for this much noise.
+        Rounds = "rounds",
+        /// Seen in a few starts, and another may differ.
+        Starts = "starts",
+        /// A direction that was seen for so short a time that a state of the machine may have made it.
+        Seen = "seen",
+        /// Short states of one side make its rounds alike, so that they count as few.
+        States = "states",
+        /// The typical cost is known closely enough, and what slow batches add is not.
+        Tail = "tail",
+        /// The bound is of the typical cost alone: that of the mean is not known, or too high to be one.
+        Typical = "typical",
+        /// It may be chance, as one of many cells.
+        Cells = "cells",
+        /// The direction is known, and the size is not.
+        Size = "size",
+        /// The typical cost is the same, and the mean cost may not be.
+        Mean = "mean",
+        /// A value that is never compared, such as a maximum.
+        Observed = "observed",
+        /// There is a value, and comparing it would mislead.
+        NotComparable = "not_comparable",
+        NotMeasured = "not_measured",
+    }
 }
 
 /// Returns the highest slowdown that is given as a bound.
@@ -146,9 +149,6 @@ impl Answer {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Slower, Kind::AtLeast, Kind::Faster, Kind::Same, Kind::AtMost, Kind::NotSure, Kind::None];
-
     /// Checks if answers of this kind settle the question.
     pub const fn is_decided(self) -> bool {
         match self {
@@ -161,71 +161,11 @@ impl Kind {
     pub const fn is_slower(self) -> bool {
         matches!(self, Kind::Slower | Kind::AtLeast)
     }
-
-    /// Returns the name that programs read.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Slower => "slower",
-            Kind::Faster => "faster",
-            Kind::Same => "same",
-            Kind::AtLeast => "at_least",
-            Kind::AtMost => "at_most",
-            Kind::NotSure => "not_sure",
-            Kind::None => "none",
-        }
-    }
-}
-
-impl Why {
-    pub const ALL: [Why; 12] = [
-        Why::Rounds,
-        Why::Starts,
-        Why::Seen,
-        Why::States,
-        Why::Tail,
-        Why::Typical,
-        Why::Cells,
-        Why::Size,
-        Why::Mean,
-        Why::Observed,
-        Why::NotComparable,
-        Why::NotMeasured,
-    ];
-
-    /// Returns the name that programs read.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Why::Rounds => "rounds",
-            Why::Starts => "starts",
-            Why::Seen => "seen",
-            Why::States => "states",
-            Why::Tail => "tail",
-            Why::Typical => "typical",
-            Why::Cells => "cells",
-            Why::Size => "size",
-            Why::Mean => "mean",
-            Why::Observed => "observed",
-            Why::NotComparable => "not_comparable",
-            Why::NotMeasured => "not_measured",
-        }
-    }
 }
 
 impl Serialize for Answer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.kind.serialize(serializer)
-    }
-}
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for Why {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 
@@ -262,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_ends_the_rounds_is_decided_and_a_bound_is_not() {
-        for verdict in Verdict::ALL {
+        for verdict in &Verdict::ALL {
             for high in [0.5, 1.0, 1.09, 2.0, f64::INFINITY] {
                 let answer = answer(*verdict, high);
                 assert!(answer.is_decided() || !verdict.is_settled(), "{verdict:?} {high}");

@@ -1,55 +1,35 @@
 //! Verdicts: the decisions of the statistics on a comparison, and the reasons for deciding no more.
 
-use serde::{Deserialize, Serialize};
+use tare_data::named;
 
-/// Declares the verdicts with the names that programs read, so that none is missing from either list.
-macro_rules! verdicts {
-    ($($(#[$about:meta])* $verdict:ident = $name:literal,)*) => {
-        /// The decision on a comparison at its margin.
-        ///
-        /// Of a subject's cells, a verdict names a direction only where the correction for many cells keeps it, and
-        /// nothing is decided below eight starts where rounds share them. Cells of the control are not corrected: they
-        /// are counted against chance as a whole.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum Verdict {
-            $($(#[$about])* #[serde(rename = $name)] $verdict,)*
-        }
-
-        impl Verdict {
-            /// Every verdict, the slowest first.
-            pub const ALL: &[Verdict] = &[$(Verdict::$verdict,)*];
-
-            /// Returns the name that programs read.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Verdict::$verdict => $name,)*
-                }
-            }
-        }
-    };
-}
-
-verdicts! {
-    /// The interval lies beyond the margin.
-    Slower = "slower",
-    /// Direction known, size not: the interval excludes 1 but reaches into the margin.
-    SlowerUnclear = "slower_unclear",
-    /// Beyond the margin in each of the few starts that there were; another start may differ.
-    SlowerInFewStarts = "slower_in_few_starts",
-    /// Seen in these rounds; may be chance, as one of many cells.
-    SlowerUnconfirmed = "slower_unconfirmed",
-    /// The interval excludes 1 and lies within the margin.
-    SlightlySlower = "slightly_slower",
-    Faster = "faster",
-    FasterUnclear = "faster_unclear",
-    FasterInFewStarts = "faster_in_few_starts",
-    FasterUnconfirmed = "faster_unconfirmed",
-    SlightlyFaster = "slightly_faster",
-    /// The typical cost lies within the margin, and the mean cost is not known to: a warning says how far it may be off.
-    TypicallySame = "typically_same",
-    /// Shown to lie within the margin, and the mean cost within 2.5 times the margin.
-    Same = "same",
-    Inconclusive = "inconclusive",
+named! {
+    /// The decision on a comparison at its margin, the slowest first.
+    ///
+    /// Of a subject's cells, a verdict names a direction only where the correction for many cells keeps it, and
+    /// nothing is decided below eight starts where rounds share them. Cells of the control are not corrected: they
+    /// are counted against chance as a whole.
+    pub enum Verdict {
+        /// The interval lies beyond the margin.
+        Slower = "slower",
+        /// Direction known, size not: the interval excludes 1 but reaches into the margin.
+        SlowerUnclear = "slower_unclear",
+        /// Beyond the margin in each of the few starts that there were; another start may differ.
+        SlowerInFewStarts = "slower_in_few_starts",
+        /// Seen in these rounds; may be chance, as one of many cells.
+        SlowerUnconfirmed = "slower_unconfirmed",
+        /// The interval excludes 1 and lies within the margin.
+        SlightlySlower = "slightly_slower",
+        Faster = "faster",
+        FasterUnclear = "faster_unclear",
+        FasterInFewStarts = "faster_in_few_starts",
+        FasterUnconfirmed = "faster_unconfirmed",
+        SlightlyFaster = "slightly_faster",
+        /// The typical cost lies within the margin, and the mean cost is not known to: a warning says how far it may be off.
+        TypicallySame = "typically_same",
+        /// Shown to lie within the margin, and the mean cost within 2.5 times the margin.
+        Same = "same",
+        Inconclusive = "inconclusive",
+    }
 }
 
 /// A direction that is borne out.

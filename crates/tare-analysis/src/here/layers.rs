@@ -1,50 +1,29 @@
 //! Layers: their kinds, how sure they are, and the evidence for them.
 
-/// Kind of layer, in the order in which layers lie around a program, the innermost first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    Tracer,
-    Filter,
-    /// Runs programs for another processor.
-    Translator,
-    /// Another root folder, and nothing else.
-    Root,
-    Container,
-    /// Answers system calls in place of the machine's Linux.
-    Kernel,
-    Machine,
-}
+use tare_data::named;
 
-impl Class {
-    /// Returns its name in documents for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Tracer => "tracer",
-            Class::Filter => "filter",
-            Class::Translator => "translator",
-            Class::Root => "root",
-            Class::Container => "container",
-            Class::Kernel => "kernel",
-            Class::Machine => "machine",
-        }
+named! {
+    /// Kind of layer, in the order in which layers lie around a program, the innermost first.
+    pub enum Class {
+        Tracer = "tracer",
+        Filter = "filter",
+        /// Runs programs for another processor.
+        Translator = "translator",
+        /// Another root folder, and nothing else.
+        Root = "root",
+        Container = "container",
+        /// Answers system calls in place of the machine's Linux.
+        Kernel = "kernel",
+        Machine = "machine",
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
-    Possible,
-    Likely,
-    Sure,
-}
-
-impl Confidence {
-    /// Returns its name in documents for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Confidence::Possible => "possible",
-            Confidence::Likely => "likely",
-            Confidence::Sure => "sure",
-        }
+named! {
+    /// Certainty of a layer, the least first.
+    pub enum Confidence {
+        Possible = "possible",
+        Likely = "likely",
+        Sure = "sure",
     }
 }
 

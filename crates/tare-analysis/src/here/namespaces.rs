@@ -5,25 +5,17 @@ use tare_data::facts::keys::{
     KERNEL_RELEASE, NAMESPACE_NET_COOKIE, PROCESS_NUMBER, PROCESS_SECOND, PROCESS_USER, PROCESS_USERS,
     SYSTEM_PROCESSES, VDSO_RELEASE,
 };
+use tare_data::named;
 
 use super::signs::{View, parse_release};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Namespace {
-    /// The one that the kernel began with.
-    First,
-    Own,
-    Unknown,
-}
-
-impl Namespace {
-    /// Returns its name in documents for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Namespace::First => "first",
-            Namespace::Own => "own",
-            Namespace::Unknown => "unknown",
-        }
+named! {
+    /// Relation of a namespace to the first of its kind.
+    pub enum Namespace {
+        /// The one that the kernel began with.
+        First = "first",
+        Own = "own",
+        Unknown = "unknown",
     }
 }
 

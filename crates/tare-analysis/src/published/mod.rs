@@ -17,6 +17,7 @@ mod tables;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tare_data::named;
 use tare_data::peer::PeerKind;
 use tare_data::unit::Direction;
 
@@ -91,21 +92,12 @@ pub struct Redo {
     pub environments: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceKind {
-    Article,
-    Thesis,
-    Report,
-}
-
-impl SourceKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            SourceKind::Article => "article",
-            SourceKind::Thesis => "thesis",
-            SourceKind::Report => "report",
-        }
+named! {
+    /// Kind of a publication.
+    pub enum SourceKind {
+        Article = "article",
+        Thesis = "thesis",
+        Report = "report",
     }
 }
 
@@ -233,43 +225,23 @@ impl Figure {
     }
 }
 
-/// A unit as an article prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PrintedUnit {
-    #[serde(rename = "us")]
-    Microseconds,
-    #[serde(rename = "ms")]
-    Milliseconds,
-    #[serde(rename = "s")]
-    Seconds,
-    #[serde(rename = "/s")]
-    PerSecond,
-    #[serde(rename = "events")]
-    Events,
-    /// 10^6 bytes.
-    #[serde(rename = "MB")]
-    Megabytes,
-    /// 10^6 bytes a second, as dd counts.
-    #[serde(rename = "MB/s")]
-    MegabytesPerSecond,
-    #[serde(rename = "MiB/s")]
-    MebibytesPerSecond,
+named! {
+    /// A unit as an article prints it.
+    pub enum PrintedUnit {
+        Microseconds = "us",
+        Milliseconds = "ms",
+        Seconds = "s",
+        PerSecond = "/s",
+        Events = "events",
+        /// 10^6 bytes.
+        Megabytes = "MB",
+        /// 10^6 bytes a second, as dd counts.
+        MegabytesPerSecond = "MB/s",
+        MebibytesPerSecond = "MiB/s",
+    }
 }
 
 impl PrintedUnit {
-    pub fn name(self) -> &'static str {
-        match self {
-            PrintedUnit::Microseconds => "us",
-            PrintedUnit::Milliseconds => "ms",
-            PrintedUnit::Seconds => "s",
-            PrintedUnit::PerSecond => "/s",
-            PrintedUnit::Events => "events",
-            PrintedUnit::Megabytes => "MB",
-            PrintedUnit::MegabytesPerSecond => "MB/s",
-            PrintedUnit::MebibytesPerSecond => "MiB/s",
-        }
-    }
-
     /// Gives its microseconds; none where it is not a unit of time.
     fn time_us(self) -> Option<f64> {
         match self {

@@ -2,29 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kinds of work that lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LastingWork {
-    /// Arithmetic of one thread.
-    Arithmetic,
-    /// Arithmetic of as many threads as the machine has processors for the session.
-    Processors,
-    /// System calls and forks of one thread.
-    Calls,
-}
-
-impl LastingWork {
-    /// All of them, in the order in which a session measures them.
-    pub const ALL: [LastingWork; 3] = [LastingWork::Arithmetic, LastingWork::Processors, LastingWork::Calls];
-
-    /// Returns the name that records, cases and programs have.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LastingWork::Arithmetic => "arithmetic",
-            LastingWork::Processors => "processors",
-            LastingWork::Calls => "calls",
-        }
+crate::named! {
+    /// Kinds of work that lasts, in the order in which a session measures them.
+    pub enum LastingWork {
+        /// Arithmetic of one thread.
+        Arithmetic = "arithmetic",
+        /// Arithmetic of as many threads as the machine has processors for the session.
+        Processors = "processors",
+        /// System calls and forks of one thread.
+        Calls = "calls",
     }
 }
 

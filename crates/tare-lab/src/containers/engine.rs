@@ -136,7 +136,7 @@ impl Engine {
             image: specification
                 .instance
                 .clone()
-                .map(|image| check_image_name(image, self.name.program()))
+                .map(|image| check_image_name(image, self.name.name()))
                 .transpose()?,
         }))
     }
@@ -176,7 +176,7 @@ impl Environment for Container {
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let engine = self.engine;
-        let program = require_program(programs, engine.name.program(), engine.install)?;
+        let program = require_program(programs, engine.name.name(), engine.install)?;
         let found = self.runtime.as_deref().and_then(|runtime| programs.find(runtime));
         // A runtime by name may be known to the engine alone; one by path must be there.
         if let (Some(path), None) = (self.runtime.as_deref().filter(|name| name.contains('/')), &found) {
@@ -195,7 +195,7 @@ impl Environment for Container {
             }
         }
         let version = ask(programs::command(&program).args(engine.version))
-            .map_err(|e| NotReady::from_reason(format!("{}: {e}", engine.name.program())))?;
+            .map_err(|e| NotReady::from_reason(format!("{}: {e}", engine.name.name())))?;
         let mut facts = note_runtime(&program, &version);
         if let Some(image) = &self.image {
             facts.add_fact("image.id", engine.id_of(&program, image)?);
@@ -328,7 +328,7 @@ impl Container {
     fn bind_work(&self, workspace: &dyn Workspace, command: &mut Command) -> Result<(), LabError> {
         let Some(Work { folder, shared }) = &workspace.inside().work else { return Ok(()) };
         let refused = || {
-            LabError::usage_error(format!("{} cannot show {}", self.engine.name.program(), folder.display()))
+            LabError::usage_error(format!("{} cannot show {}", self.engine.name.name(), folder.display()))
                 .with_hint("run it from another folder, or share this one for writing with --work share")
         };
         let path = folder.to_str().ok_or_else(|| refused().with_cause("its path is not UTF-8"))?;
@@ -351,7 +351,7 @@ impl Container {
     fn has_another_root(&self) -> LabError {
         let what = format!(
             "{}: own=root is in an image, and root= takes a folder in its place",
-            self.engine.name.program()
+            self.engine.name.name()
         );
         LabError::usage_error(what).with_hint("leave out one of the two")
     }
@@ -384,7 +384,7 @@ impl Engine {
         ask(programs::command(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(
             |cause| NotReady {
                 reason: format!("image {image} is not here: {cause}"),
-                command: Some(format!("{} pull {}", self.name.program(), quote_word(image))),
+                command: Some(format!("{} pull {}", self.name.name(), quote_word(image))),
             },
         )
     }
@@ -392,7 +392,7 @@ impl Engine {
     /// Makes the session's empty image.
     fn image(&self, program: &Found, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let image = format!("tare-{}", workspace.session_mark());
-        let made = format!("image-{}", self.name.program());
+        let made = format!("image-{}", self.name.name());
         if workspace.recall(&made).is_some() {
             return Ok(image);
         }
@@ -408,7 +408,7 @@ impl Engine {
             .env(MARK, workspace.session_mark())
             .env("TMPDIR", workspace.session_folder()))
         .map_err(|cause| {
-            LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.name.program()))
+            LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.name.name()))
                 .with_cause(cause)
         })?;
         workspace.remember(&made, "");

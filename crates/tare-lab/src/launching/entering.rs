@@ -67,22 +67,6 @@ struct Way {
     look: Look,
 }
 
-impl Serialize for Far {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Far {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Far::Path => "path",
-            Far::Stdin => "stdin",
-            Far::Copy => "copy",
-        }
-    }
-}
-
 /// Folders of a start, with their paths here and inside.
 struct Stage {
     root: Option<Root>,

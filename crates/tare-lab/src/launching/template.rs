@@ -110,16 +110,16 @@ pub struct Profile {
     pub words: Vec<String>,
 }
 
-/// The way in which the agent gets into an environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Far {
-    /// Its path here is visible inside.
-    Path,
-    /// It is sent through standard input to a shell.
-    Stdin,
-    /// It is copied by a command of the template.
-    Copy,
+tare_data::named! {
+    /// The way in which the agent gets into an environment.
+    pub enum Far {
+        /// Its path here is visible inside.
+        Path = "path",
+        /// It is sent through standard input to a shell.
+        Stdin = "stdin",
+        /// It is copied by a command of the template.
+        Copy = "copy",
+    }
 }
 
 /// The kernel that a launcher's processes run on.

@@ -35,13 +35,13 @@ impl Undoing<'_> {
     /// Has an engine remove a container or an image of a session.
     fn remove_engine_thing(&self, thing: &Owned) -> Option<Outcome> {
         let Owned::Engine { engine, kind, name, namespace } = thing else { return None };
-        let what = format!("{} {name}", kind.word());
+        let what = format!("{} {name}", kind.name());
         let named = |name: &String| is_named(name, self.mark);
         if !named(name) || !namespace.as_ref().is_none_or(named) {
             return Some(Outcome::new_left(what, NO_SUCH_NAME));
         }
-        let Some(program) = self.programs.find(engine.program()) else {
-            return Some(Outcome::new_left(what, format!("there is no {}", engine.program())));
+        let Some(program) = self.programs.find(engine.name()) else {
+            return Some(Outcome::new_left(what, format!("there is no {}", engine.name())));
         };
         let call = |command: &mut Command| {
             namespace.iter().for_each(|namespace| Undoing::join_network(command, namespace));

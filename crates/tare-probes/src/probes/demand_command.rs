@@ -53,7 +53,7 @@ pub(super) fn measure_demand_command(trial: &mut Trial<'_>) -> Result<(), Failur
     demand.amounts.insert(Work::CallsInARow, (demand.calls - met_by_stops - paused).max(0.0));
     trial.run_once(|report| {
         for work in Work::ALL {
-            report.add_gauge(work.name(), demand.amount(*work));
+            report.add_gauge(work.name(), demand.amount(work));
         }
         report.add_gauge(CALLS, demand.calls);
         report.add_gauge(SLOWDOWN, demand.slowdown);
