@@ -18,7 +18,7 @@ const FEWEST_OF_CONTAINER: usize = 4;
 const OF_RUNTIMES: [&str; 4] = ["mnt", "pid", "ipc", "uts"];
 
 /// Engines, the innermost first where several show at once.
-const ORDER: [&str; 14] = [
+pub(super) const ORDER: [&str; 14] = [
     "srt",
     "codex",
     "bwrap",

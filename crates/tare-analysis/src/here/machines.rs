@@ -9,7 +9,7 @@ use tare_data::facts::keys::{
 };
 
 /// Interfaces of hypervisors (leaf 0x40000000 of CPUID), and their names here.
-const INTERFACES: [(&str, &str); 13] = [
+pub(super) const INTERFACES: [(&str, &str); 13] = [
     ("KVMKVMKVM", "kvm"),
     ("Linux KVM Hv", "kvm"),
     ("Microsoft Hv", "hyper-v"),
@@ -25,7 +25,7 @@ const INTERFACES: [(&str, &str); 13] = [
     ("___ NVMM ___", "nvmm"),
 ];
 /// Firmware's names of products, where the processor names none. They can be changed by who starts the machine.
-const FIRMWARE: [(&str, &str); 10] = [
+pub(super) const FIRMWARE: [(&str, &str); 10] = [
     ("QEMU", "kvm"),
     ("KVM", "kvm"),
     ("Apple Virtualization", "apple"),

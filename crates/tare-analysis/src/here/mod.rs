@@ -18,7 +18,7 @@ mod times;
 mod tracing;
 mod translators;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_data::facts::keys::{PROGRAM_MACHINE, ROOT_IS_MOUNT, VARIABLES_SET};
 
 use tare_data::facts::Facts;
@@ -80,6 +80,16 @@ pub fn recognise_layers(facts: &Facts) -> Where {
     layers.extend(machine);
     layers.sort_by_key(|layer| layer.class);
     Where { layers, hidden, namespaces, filters, user: namespaces::read_user(view), job: name_job(view) }
+}
+
+/// Layers that are in no table of engines or machines, by their names.
+const OTHER_NAMES: &str = "chroot container fex freebsd gvisor illumos landlock namespaces proot qemu-user rosetta seccomp traced \
+    translated-kernel translator uml vm wsl1 wsl2";
+
+/// Lists the names that layers can have.
+pub fn list_layer_names() -> BTreeSet<&'static str> {
+    let machines = machines::INTERFACES.iter().chain(&machines::FIRMWARE).map(|(_, name)| *name);
+    containers::ORDER.into_iter().chain(machines).chain(OTHER_NAMES.split(' ')).collect()
 }
 
 /// Variables of jobs and workspaces, those that say most first, and their names.

@@ -34,6 +34,8 @@ fn read_fixtures() -> Vec<(String, Fixture)> {
 }
 
 fn name_layers(found: &Where) -> Vec<&str> {
+    let names = list_layer_names();
+    assert!(found.layers.iter().all(|layer| names.contains(layer.name)), "{:?}", found.layers);
     let told = found.layers.iter().filter(|layer| layer.confidence > Confidence::Possible);
     told.map(|layer| layer.name).collect()
 }

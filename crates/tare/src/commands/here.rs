@@ -12,11 +12,11 @@ use tare_data::facts::keys::{COMMAND_WORDS, KERNEL_NAME, KERNEL_RELEASE, TAKEN_A
 
 use tare_analysis::here::changes::choose_changes;
 use tare_analysis::here::command::{RanThere, split_time};
-use tare_analysis::here::costs::pair::pair_with;
-use tare_analysis::here::costs::{Durability, compute_costs, find_durability};
+use tare_analysis::here::costs::pair::{list_operations, pair_with};
+use tare_analysis::here::costs::{Durability, Operation, compute_costs, find_durability};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{is_stolen, read_limits};
-use tare_analysis::here::recognise_layers;
+use tare_analysis::here::{list_layer_names, recognise_layers};
 use tare_data::session::demand::RanTwice;
 use tare_data::session::outcome::hash_bytes;
 use tare_lab::error::{ErrorKind, LabError};
@@ -26,7 +26,7 @@ use tare_report::language::Language;
 use tare_report::text::plain_line;
 
 use crate::args;
-use crate::args::here::{Condition, Part};
+use crate::args::here::{Condition, Operations, Part};
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::outputs::write_file;
@@ -44,6 +44,7 @@ const MOST_BYTES: u64 = 1 << 20;
 const PASTED: usize = 100;
 
 pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
+    args.fail_if.iter().try_for_each(|condition| check_condition(condition, args))?;
     let earlier = args.against.as_deref().map(read_earlier).transpose()?;
     let (mut surroundings, left) = collect_surroundings(&want_answer(args));
     let taken_at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -109,6 +110,29 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         () if surroundings.facts.get(KERNEL_NAME).is_none() => Exit::Environment,
         () => Exit::Done,
     })
+}
+
+/// Refuses a condition that no answer of this call can meet.
+fn check_condition(condition: &Condition, args: &args::Here) -> Result<(), LabError> {
+    let (kind, name, known): (&str, &str, Vec<&str>) = match condition {
+        Condition::Slower(_) if args.only.is_some() => {
+            return Err(LabError::usage_error("--only where times nothing, and nothing is slower then")
+                .with_hint("leave out --only, or the condition"));
+        }
+        Condition::In(name) => ("layer", name.as_str(), list_layer_names().into_iter().collect()),
+        Condition::Slower(Operations::Named(name)) => {
+            let operations = list_operations(args.against.is_some()).into_iter();
+            ("operation", name.as_str(), operations.map(Operation::name).collect())
+        }
+        _ => return Ok(()),
+    };
+    match known.contains(&name) {
+        true => Ok(()),
+        false => {
+            Err(LabError::usage_error(format!("--fail-if: no {kind} that can be told is called {name}"))
+                .with_hint(format!("there are {}", known.join(", "))))
+        }
+    }
 }
 
 /// Reads the document of another place, which may be of anybody.
@@ -213,6 +237,23 @@ pub fn list_references() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_condition_that_no_answer_can_meet_is_refused() {
+        let slower = |name: &str| Condition::Slower(Operations::Named(name.to_owned()));
+        let check = |condition: Condition, args: &args::Here| check_condition(&condition, args).is_ok();
+        let alone = args::Here::default();
+        let pair = args::Here { against: Some("here.json".into()), ..args::Here::default() };
+        let untimed = args::Here { only: Some(Part::Where), ..args::Here::default() };
+        assert!(check(Condition::In("gvisor".to_owned()), &alone));
+        assert!(!check(Condition::In("gviser".to_owned()), &alone));
+        assert!(check(slower("new_code"), &alone) && !check(slower("new_code"), &pair));
+        assert!(check(slower("list"), &pair) && !check(slower("list"), &alone));
+        assert!(!check(slower("open-own"), &pair), "files of a command are not judged");
+        assert!(!check(Condition::Slower(Operations::Calls), &untimed) && !check(slower("exec"), &untimed));
+        let refused = check_condition(&slower("exce"), &alone).unwrap_err();
+        assert!(refused.hint.unwrap().contains(", exec, "));
+    }
 
     #[test]
     fn only_the_same_command_that_ended_alike_is_compared() {

@@ -93,6 +93,15 @@ impl Cost {
     }
 }
 
+/// Contrasts of times of here: an operation, its times, and those of another that they should be like.
+const CONTRASTS: [(Operation, &str, &str); 5] = [
+    (Operation::Clock, COST_CLOCK, COST_CLOCK_CALL),
+    (Operation::Name, "cost.name.work", OWN_NAME),
+    (Operation::NewName, "cost.new_name.work", "cost.known_name.work"),
+    (Operation::Sync, COST_SYNC_WORK, COST_WRITE_WORK),
+    (Operation::NewCode, COST_NEW_CODE, COST_KNOWN_CODE),
+];
+
 /// Computes the costs that were measured.
 pub fn compute_costs(facts: &Facts, found: &Where) -> Vec<Cost> {
     let view = View(facts);
@@ -130,13 +139,6 @@ fn compute_prices(view: View<'_>, cycle_ns: Option<f64>, is_busy: bool) -> Vec<C
 
 /// Computes factors between times of here.
 fn compute_contrasts(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
-    let contrasts = [
-        (Operation::Clock, COST_CLOCK, COST_CLOCK_CALL),
-        (Operation::Name, "cost.name.work", OWN_NAME),
-        (Operation::NewName, "cost.new_name.work", "cost.known_name.work"),
-        (Operation::Sync, COST_SYNC_WORK, COST_WRITE_WORK),
-        (Operation::NewCode, COST_NEW_CODE, COST_KNOWN_CODE),
-    ];
     let contrast = |operation, ns, against: Option<Estimate>| {
         judge(operation, ns, against, against.and_then(|against| divide(ns, against)))
     };
@@ -154,7 +156,7 @@ fn compute_contrasts(view: View<'_>, cycle_ns: Option<f64>) -> Vec<Cost> {
         let is_quick = matches!(cost.answer.kind(), Kind::Same | Kind::Faster);
         if is_quick || find_throttling(view).is_some() { cost } else { cost.without_answer(Reason::Busy) }
     });
-    contrasts.into_iter().filter_map(compute).chain(steady).collect()
+    CONTRASTS.into_iter().filter_map(compute).chain(steady).collect()
 }
 
 /// Tells whether a name in the place that the working folder is compared with takes longer than on the slowest Linux.

@@ -6,7 +6,7 @@ use tare_data::facts::keys::{
     PRICE_OPEN_NEW, PRICE_OPEN_OWN, TAKEN_AT,
 };
 
-use super::{Cost, MOST_STOLEN, Operation, Reason, divide, judge};
+use super::{CONTRASTS, Cost, MOST_STOLEN, Operation, Reason, divide, judge};
 use crate::findings::Interval;
 use crate::here::recognise_layers;
 use crate::here::signs::View;
@@ -33,6 +33,16 @@ const OTHERS: [(Operation, &str); 10] = [
     (Operation::Name, "cost.name.work"),
     (Operation::Sync, COST_SYNC_WORK),
 ];
+
+/// Lists the operations of which it can be told that they are slower: here, or than in another place.
+pub fn list_operations(is_pair: bool) -> Vec<Operation> {
+    let priced = PRICED.iter().map(|priced| priced.operation).chain([Operation::SteadyCpu]);
+    let others = OTHERS.map(|(operation, _)| operation).into_iter();
+    match is_pair {
+        true => priced.chain(others.filter(|operation| !OWN_FILES.contains(operation))).collect(),
+        false => priced.chain(CONTRASTS.map(|(operation, ..)| operation)).collect(),
+    }
+}
 
 /// Comparison of this place with another.
 #[derive(Clone, Debug, PartialEq)]
