@@ -232,9 +232,7 @@ impl<'a> UserCommand<'a> {
                     self.execute(Step::Command, &words, folder, self.expected, stopwatch)?
                 }
             };
-            if run.failure.is_none() {
-                self.run_aside(Step::Conclude, &self.clean, folder)?;
-            }
+            self.conclude(run.failure.is_some(), folder)?;
             Ok(run)
         })
     }
@@ -251,11 +249,16 @@ impl<'a> UserCommand<'a> {
             let after = before.as_ref().and_then(|_| list_files(folder));
             said.files = before.zip(after).and_then(|(before, after)| after.list_changed(&before, folder));
             said.keep_limits();
-            if self.expected.accepts(end) {
-                self.run_aside(Step::Conclude, &self.clean, folder)?;
-            }
+            self.conclude(!self.expected.accepts(end), folder)?;
             Ok((end, said))
         })
+    }
+
+    /// Runs the step after a run, which may have to end what `--prepare` started however the run ended. Behind a run that failed its own
+    /// failure says nothing: it may lack what the run did not make.
+    fn conclude(&self, has_failed: bool, folder: &Path) -> Result<(), Failure> {
+        let concluded = self.run_aside(Step::Conclude, &self.clean, folder);
+        if has_failed { Ok(()) } else { concluded }
     }
 
     /// Runs a step that is not timed, where there is one.
@@ -432,6 +435,7 @@ fn harmless(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use tare_data::batch::Phase;
+    use tare_data::request::Amount;
 
     use super::*;
     use crate::PROBES;
@@ -445,7 +449,7 @@ mod tests {
 
     fn failure(parameters: &[(&str, &str)]) -> Failure {
         let mut request = make_trial_request(probe(), parameters);
-        request.amount = tare_data::request::Amount::Calibrate;
+        request.amount = Amount::Calibrate;
         run_trial(&request).unwrap_err()
     }
 
@@ -482,7 +486,7 @@ mod tests {
                 ("output", "null"),
             ],
         );
-        request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
+        request.amount = Amount::Operations { batch: 1, batches: 4 };
         let batches = run_trial(&request).unwrap();
         let timed = |phase| batches.iter().filter(|b| b.series == "run" && b.phase == phase).count();
         assert_eq!((timed(Phase::Cold), timed(Phase::Warm)), (1, 4), "two more that warm up have no times");
@@ -527,7 +531,7 @@ mod tests {
                     ("timeout_s", timeout_s),
                 ],
             );
-            request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
+            request.amount = Amount::Operations { batch: 1, batches: 4 };
             let mut sent = Vec::new();
             let done = run_trial_into(&request, &mut sent);
             (sent.iter().filter_map(RunEnd::from_batch).collect::<Vec<_>>(), done.is_ok())
@@ -545,7 +549,7 @@ mod tests {
         let text = "test -t 1; yes out | head -c 70000; echo why >&2; echo x >made; exit 3";
         let command = format!("[\"sh\",\"-c\",\"{text}\"]");
         let mut request = make_trial_request(probe(), &[("command", &command), ("output", "null")]);
-        request.amount = tare_data::request::Amount::Outcome;
+        request.amount = Amount::Outcome;
         let folder = tempfile::tempdir().unwrap();
         let door = tare_paths::door::Door::open(folder.path()).unwrap();
         let mut sink = |_| {};
@@ -562,6 +566,22 @@ mod tests {
         assert_eq!(said.errors.lines, ["why"]);
         let files: Vec<String> = said.files.unwrap().into_iter().map(|file| file.path).collect();
         assert_eq!(files, ["made"]);
+    }
+
+    #[test]
+    fn a_run_that_failed_is_concluded_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = |text: &str| format!("[\"sh\",\"-c\",\"{text}\"]");
+        let (command, clean) = (words("echo run >>log; exit 5"), words("echo clean >>log; test -e never"));
+        let place = folder.path().to_str().unwrap();
+        for amount in [Amount::Outcome, Amount::Operations { batch: 1, batches: 2 }] {
+            let parameters = [("folder", place), ("command", &*command), ("clean", &*clean)];
+            let mut request = make_trial_request(probe(), &parameters);
+            request.amount = amount;
+            run_trial(&request).unwrap();
+            let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+            assert_eq!(log, "run\nclean\n".repeat(log.lines().count() / 2));
+        }
     }
 
     #[test]
