@@ -44,8 +44,8 @@ impl Output {
         self.is_cut |= room < bytes.len();
     }
 
-    /// Returns the lines of its beginning in plain text, but for one that was cut. Bytes other than text have their numbers, by which
-    /// they are told apart.
+    /// Returns the lines of its beginning in plain text. Bytes other than text have their numbers, by which they are told apart. Of a line
+    /// that was cut there is as much as was kept, if that is half of all: a shorter piece depends on the length of what is before it.
     pub(crate) fn capture(&self) -> Captured {
         let number = |byte: &u8| format!("\\x{byte:02x}");
         let part = |chunk: Utf8Chunk<'_>| {
@@ -53,9 +53,9 @@ impl Output {
         };
         let text: String = self.head.utf8_chunks().map(part).collect();
         let mut lines: Vec<String> = text.lines().map(plain_line).collect();
-        if self.is_cut {
-            lines.pop();
-        }
+        let torn = if self.is_cut { lines.pop() } else { None };
+        let is_long = |torn: &String| torn.len() >= self.most_head / 2;
+        lines.extend(torn.filter(is_long).map(|torn| torn.chars().take(self.most_head).collect::<String>()));
         Captured { lines, is_cut: self.is_cut }
     }
 
@@ -210,6 +210,20 @@ fn drain(reader: &OwnedFd, output: &mut Output, bytes: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_without_end_is_kept_as_far_as_there_is_room() {
+        let lines = |bytes: &[u8]| {
+            let mut output = Output::with_head(100);
+            output.add(bytes);
+            output.capture().lines
+        };
+        assert_eq!(lines(&[b'a'; 150]), ["a".repeat(100)]);
+        assert_eq!(lines(&[&b"head\n"[..], &[b'a'; 150]].concat()), ["head".to_owned(), "a".repeat(95)]);
+        let most = ["b".repeat(60), "a".repeat(150)].join("\n");
+        assert_eq!(lines(most.as_bytes()), ["b".repeat(60)], "too little of it is there");
+        assert_eq!(lines(&[0xff; 150])[0].len(), 100, "numbers are longer than their bytes");
+    }
 
     #[test]
     fn bytes_that_are_no_text_are_told_apart() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tare_data::foreign::plain::plain_line;
-use tare_data::session::outcome::{Captured, FILE_MARK, Lines, Part, Said, Written, hash_bytes};
+use tare_data::session::outcome::{Captured, FILE_MARK, Lines, MOST_OUTPUT, Part, Said, Written, hash_bytes};
 
 /// Folder of temporary files, whose names are drawn.
 const TEMPORARY: &str = "/tmp/";
@@ -22,7 +22,8 @@ const LONGEST: usize = 1_000;
 pub fn list_parts(said: Said) -> BTreeMap<Part, Lines> {
     let Said { pid, output, errors, files } = said;
     let captured = |of: Captured| {
-        let lines = hash_lines(of.lines.into_iter(), pid);
+        let torn = of.lines.len().checked_sub(1).filter(|_| of.is_cut);
+        let lines = hash_lines(of.lines.into_iter(), pid, torn);
         Lines { is_cut: of.is_cut || lines.is_cut, ..lines }
     };
     let mut parts = BTreeMap::from([(Part::Output, captured(output)), (Part::Errors, captured(errors))]);
@@ -31,12 +32,14 @@ pub fn list_parts(said: Said) -> BTreeMap<Part, Lines> {
         None => vec![format!("{FILE_MARK}{path}")],
         Some(size) => vec![path.clone(), format!("{path}{FILE_MARK}{size} {}", hash.unwrap_or(0))],
     };
-    parts.extend(files.map(|files| (Part::Files, hash_lines(files.into_iter().flat_map(of_file), pid))));
+    parts
+        .extend(files.map(|files| (Part::Files, hash_lines(files.into_iter().flat_map(of_file), pid, None))));
     parts
 }
 
-/// Hashes lines; one that comes again is another.
-fn hash_lines(all: impl Iterator<Item = String>, pid: u32) -> Lines {
+/// Hashes lines; one that comes again is another. What is left out of the line at `torn` makes room for more of it, so that its end is not
+/// compared.
+fn hash_lines(all: impl Iterator<Item = String>, pid: u32, torn: Option<usize>) -> Lines {
     let mut seen: [BTreeMap<u64, u64>; 2] = Default::default();
     let mut lines = Lines::default();
     for line in all {
@@ -44,7 +47,10 @@ fn hash_lines(all: impl Iterator<Item = String>, pid: u32) -> Lines {
             lines.is_cut = true;
             break;
         }
-        let masked = mask_line(&line, pid);
+        let mut masked = mask_line(&line, pid);
+        if torn == Some(lines.hashes.len()) {
+            masked = masked.chars().take(MOST_OUTPUT / 2).collect();
+        }
         let mut hashes = [line.as_bytes(), masked.as_bytes()].map(hash_bytes);
         for (hash, seen) in hashes.iter_mut().zip(&mut seen) {
             let times = seen.entry(*hash).or_default();
@@ -147,8 +153,20 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_line_that_was_cut_is_not_compared() {
+        let hash = |time: &str, is_cut| {
+            let mut line = format!("{time} ms {}", "abcdefg".repeat(MOST_OUTPUT / 7));
+            line.truncate(MOST_OUTPUT);
+            let output = Captured { lines: vec![line], is_cut };
+            list_parts(Said { output, ..Said::default() })[&Part::Output].hashes[0][1]
+        };
+        assert_eq!(hash("9", true), hash("1000", true));
+        assert_ne!(hash("9", false), hash("1000", false));
+    }
+
+    #[test]
     fn a_line_that_comes_again_is_another_and_a_file_is_its_name_and_its_contents() {
-        let lines = hash_lines(["x", "x"].map(str::to_owned).into_iter(), 1);
+        let lines = hash_lines(["x", "x"].map(str::to_owned).into_iter(), 1, None);
         assert_ne!(lines.hashes[0], lines.hashes[1]);
         let written = |hash| Written { path: "out".into(), size: Some(3), hash: Some(hash) };
         let of = |hash| {
