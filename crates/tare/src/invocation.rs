@@ -3,9 +3,12 @@
 use std::env;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use tare_lab::asked::secrets::redact_secret;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::session::Caller;
 
 /// Words of the command line as they were read, where that is not as they were typed.
 static READ: OnceLock<Vec<String>> = OnceLock::new();
@@ -19,6 +22,11 @@ pub fn keep_words(words: &[String]) {
 pub fn list_arguments() -> Vec<String> {
     let typed = || env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     READ.get().cloned().unwrap_or_else(typed).iter().map(|word| redact_secret(word)).collect()
+}
+
+/// Describes this call of the program for a session, whose budget counts from `began`.
+pub fn make_caller(began: Instant, interrupted: &AtomicBool) -> Caller<'_> {
+    Caller { command: list_arguments(), now: &format_current_time, began, interrupted }
 }
 
 /// Formats the current time in RFC 3339 with its offset.

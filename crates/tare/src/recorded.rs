@@ -116,12 +116,7 @@ pub fn run_until_interrupted(
 ) -> Result<Recorded, CommandError> {
     let setting = paths::make_setting(scratch)?;
     let interrupted = signals::watch_signals()?;
-    let caller = Caller {
-        command: invocation::list_arguments(),
-        now: &invocation::format_current_time,
-        began,
-        interrupted: &interrupted,
-    };
+    let caller = invocation::make_caller(began, &interrupted);
     let recorded = run(&setting, &caller)?;
     signals::end_at_once(&interrupted);
     Ok(recorded)

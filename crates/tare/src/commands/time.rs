@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::json;
 use tare_data::unit::Unit;
 use tare_lab::error::LabError;
-use tare_lab::session::{BringUp, Caller, Starts, time_starts};
+use tare_lab::session::{BringUp, Starts, time_starts};
 use tare_report::json::render_pretty_json;
 use tare_report::number::Figure;
 use tare_report::text::plain_line;
@@ -39,12 +39,7 @@ pub struct Timed {
 pub fn time_environments(named: &[String], how: Starts, args: &Check) -> Result<Timed, CommandError> {
     let interrupted = signals::watch_signals()?;
     let setting = paths::make_setting(args.scratch.as_deref())?;
-    let caller = Caller {
-        command: invocation::list_arguments(),
-        now: &invocation::format_current_time,
-        began: Instant::now(),
-        interrupted: &interrupted,
-    };
+    let caller = invocation::make_caller(Instant::now(), &interrupted);
     let mut progress = ui::Progress::new();
     let starts = time_starts(named, how, &setting, &caller, &mut progress);
     progress.clear();

@@ -9,7 +9,7 @@ use tare_lab::error::LabError;
 use tare_lab::fleet::cell::Cell;
 use tare_lab::fleet::files::of_cell;
 use tare_lab::fleet::plan::PlannedCell;
-use tare_lab::session::{self, Caller};
+use tare_lab::session;
 use tare_paths::door::Door;
 use tare_report::exports::{self, Source};
 
@@ -71,12 +71,7 @@ fn note_refusal(args: &FleetCell, which: &PlannedCell, error: &LabError) {
 fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<Ending, LabError> {
     let scratch = args.scratch.as_deref().or(cell.scratch());
     let setting = paths::make_setting(scratch)?;
-    let caller = Caller {
-        command: invocation::list_arguments(),
-        now: &invocation::format_current_time,
-        began: Instant::now(),
-        interrupted,
-    };
+    let caller = invocation::make_caller(Instant::now(), interrupted);
     let mut progress = ui::Progress::new();
     let recorded = session::begin_session(cell.make_request(facts())?, &setting, &caller, &mut progress);
     progress.clear();
