@@ -209,7 +209,7 @@ fn request(
         ends_early: asked.until.is_none()
             && until_decided.is_none()
             && runs.is_none()
-            && is_watched(&args.view),
+            && is_watched(&args.view, io::stdout().is_terminal()),
         // Work that lasts tells environments apart.
         lasting: !compares_commands,
         margin: args.view.margin.map(libm::log1p),
@@ -218,12 +218,33 @@ fn request(
     })
 }
 
-/// Tells whether somebody waits for a table: its reader can continue the session, and a program that reads the output cannot.
-fn is_watched(view: &View) -> bool {
-    io::stdout().is_terminal() && view.list_conditions().is_empty() && view.list_exports().is_empty()
+/// Tells whether somebody waits for a table: its reader can continue the session, and a program that reads the output cannot, nor who
+/// reads a text that was pasted.
+fn is_watched(view: &View, is_terminal: bool) -> bool {
+    is_terminal && !view.paste && view.list_conditions().is_empty() && view.list_exports().is_empty()
 }
 
 fn overrides(args: &Run) -> Overrides {
     let (peers, conditions) = (args.peers.clone(), args.view.list_conditions());
     Overrides { peers, budget: args.session.budget, conditions, trust: args.trust }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    #[test]
+    fn a_session_ends_early_only_for_a_table_on_a_terminal() {
+        let view = |more: &[&str]| match Args::parse_from([&["tare", "run"][..], more].concat()).command {
+            Some(Command::Run(run)) => run.view,
+            other => panic!("{other:?}"),
+        };
+        assert!(is_watched(&view(&[]), true) && !is_watched(&view(&[]), false));
+        for option in ["--paste", "--json", "--csv", "--export=junit=x.xml", "--fail-if=slower"] {
+            assert!(!is_watched(&view(&[option]), true), "{option}");
+        }
+    }
 }

@@ -168,7 +168,8 @@ pub fn show_session(
         }
     };
     shown.print(view, record, page.as_deref(), outcome.as_ref())?;
-    if let Shows::Fresh { rest_s } = shows
+    // It has the path of the record, which a text to paste must not have.
+    if let (Shows::Fresh { rest_s }, false) = (shows, view.paste)
         && let Some(rest) = tare_report::terminal::describe_rest(
             &shown.findings,
             &record.display().to_string(),
