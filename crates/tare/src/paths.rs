@@ -18,6 +18,8 @@ use crate::platform;
 /// Bytes of a folder's name that the name of its records has: with the hash behind them a name has at most 143 also where it is encrypted
 /// (eCryptfs).
 const LONGEST_NAME: usize = 100;
+/// Folder that holds the folders of records, beside the journals.
+const RECORDS: &str = "records";
 
 /// Finds the folder of the journals in which sessions record everything that they create:
 /// `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`, on Windows `%LOCALAPPDATA%\\tare`.
@@ -33,7 +35,13 @@ pub fn find_state_folder() -> Result<PathBuf, LabError> {
 /// Finds the folder for records of commands that work in a folder, and would find them there: beside the journals, with that folder's
 /// name and a hash of its path. It need not be there.
 pub fn find_records_folder(of: &Path) -> Option<PathBuf> {
-    Some(find_state_folder().ok()?.join("records").join(name_records_folder(of)))
+    Some(find_state_folder().ok()?.join(RECORDS).join(name_records_folder(of)))
+}
+
+/// Tells whether a folder is one for records of commands that work elsewhere.
+pub fn is_records_folder(folder: &Path) -> bool {
+    let all = find_state_folder().map(|state| state.join(RECORDS));
+    all.is_ok_and(|all| folder.parent() == Some(&*all))
 }
 
 fn name_records_folder(of: &Path) -> String {

@@ -1,6 +1,7 @@
 //! A session to show: measured now, or read from a record.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -74,7 +75,7 @@ pub fn make_request(
 ) -> Result<Request, LabError> {
     let record = match &options.record {
         Some(pattern) => paths::record_named(pattern)?,
-        None => invocation::fresh_record(choose_folder(&measured, options.dry_run), record_prefix),
+        None => invocation::fresh_record(choose_folder(&measured), record_prefix),
     };
     Ok(Request {
         until: options.rounds.map(Until::Rounds).or(options.budget.map(Until::Budget)),
@@ -86,21 +87,21 @@ pub fn make_request(
 }
 
 /// Chooses the folder of a record that was not named where a command works in the current one, and would find it there.
-fn choose_folder(measured: &Measured, is_dry: bool) -> Option<PathBuf> {
+fn choose_folder(measured: &Measured) -> Option<PathBuf> {
     let Measured::Commands(study) = measured else { return None };
     let current = env::current_dir().ok()?;
     let works_in: Vec<&PathBuf> = study.commands.values().filter_map(|of| of.folder.as_ref()).collect();
     let is_found = |place: &Path| works_in.iter().any(|of| place.starts_with(of));
     // In a home that is measured as a whole it would be found all the same, and nobody would look for it there.
     let apart = is_found(&current).then(|| paths::find_records_folder(&current)).flatten();
-    let folder = apart.filter(|apart| !is_found(apart) && paths::can_be_made(apart))?;
-    (is_dry || make_private_folders(&folder).is_ok()).then_some(folder)
+    apart.filter(|apart| !is_found(apart) && paths::can_be_made(apart))
 }
 
 /// Runs a session to its end, after which Ctrl-C ends the program at once.
 pub fn measure_session(mut request: Request, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
     request.host.0.extend(platform::note_layers().0);
-    run_until_interrupted(Instant::now(), scratch, |setting, caller| {
+    let record = request.record.clone();
+    run_until_interrupted(Instant::now(), scratch, &record, |setting, caller| {
         let mut progress = ui::Progress::new();
         let recorded = session::begin_session(request, setting, caller, &mut progress);
         progress.clear();
@@ -108,16 +109,26 @@ pub fn measure_session(mut request: Request, scratch: Option<&Path>) -> Result<R
     })
 }
 
-/// Runs a session until it ends or Ctrl-C ends it early.
+/// Runs a session until it ends or Ctrl-C ends it early. A folder for its record apart is made, and removed again where none came of it.
 pub fn run_until_interrupted(
     began: Instant,
     scratch: Option<&Path>,
+    record: &Path,
     run: impl FnOnce(&session::Setting, &Caller<'_>) -> Result<Recorded, LabError>,
 ) -> Result<Recorded, CommandError> {
     let setting = paths::make_setting(scratch)?;
     let interrupted = signals::watch_signals()?;
     let caller = invocation::make_caller(began, &interrupted);
-    let recorded = run(&setting, &caller)?;
+    let apart = record.parent().filter(|folder| paths::is_records_folder(folder));
+    if let Some(folder) = apart {
+        make_private_folders(folder).map_err(LabError::storage_error("make", folder))?;
+    }
+    let recorded = run(&setting, &caller);
+    if let (Err(_), Some(folder)) = (&recorded, apart) {
+        // It stays where it holds other records.
+        let _ = fs::remove_dir(folder);
+    }
+    let recorded = recorded?;
     signals::end_at_once(&interrupted);
     Ok(recorded)
 }

@@ -103,7 +103,7 @@ impl Asked {
     /// Runs the session to its end, with its page where one was named.
     fn measure(self, began: Instant, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
         let Asked { session: asked, record, view, .. } = self;
-        recorded::run_until_interrupted(began, scratch, |setting, caller| {
+        recorded::run_until_interrupted(began, scratch, &record, |setting, caller| {
             let mut watched = Watched::new(&view, &record);
             let recorded = match asked {
                 SessionAsked::Resumed(overrides) => {

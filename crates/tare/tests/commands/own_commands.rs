@@ -86,6 +86,9 @@ fn a_record_is_no_part_of_the_folder_that_its_command_works_in() {
     let planned = planned.split_whitespace().collect::<String>();
     assert!(planned.contains("/state/tare/records/"), "{planned}");
     assert!(!program.path("state").exists(), "a dry run makes nothing");
+    let aborted = run(&["run", "--in", "native", "-r", "2", "-s", "false", "--", "ls"]);
+    assert_eq!(aborted.code, Some(3), "{aborted:?}");
+    assert_eq!(fs::read_dir(program.path("state/tare/records")).unwrap().count(), 0, "nothing was measured");
     let out = ok(run(&["run", "--in", "native", "-r", "2", "--", "ls"]));
     let record = out.lines().find_map(|line| line.strip_prefix("record")).unwrap_or_default().trim();
     assert!(std::path::Path::new(record).starts_with(program.path("state/tare/records")), "{out}");
