@@ -16,9 +16,7 @@ pub fn run_environment(args: Environment) -> Result<Exit, CommandError> {
         EnvironmentAction::Prepare { environment } => {
             let named = environments::parse_environment(&environment)?;
             if let Some(preparation) = named.preparation() {
-                (preparation.prepare)(&named.specification, &programs, &mut |step| {
-                    anstream::eprintln!("{step}")
-                })?;
+                (preparation.prepare)(&named.specification, &programs, &mut ui::print_note)?;
             }
             match named.check_ready(&programs) {
                 Ok(_) => ui::print_output(format!("{environment} is ready\n"))?,

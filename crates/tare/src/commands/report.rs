@@ -30,7 +30,7 @@ pub fn run_report(args: Report) -> Result<Exit, CommandError> {
         }
     };
     if let Some(line) = recording.torn_line {
-        anstream::eprintln!("note: the record breaks off in line {line}; showing everything before it");
+        ui::print_note(&format!("note: the record breaks off in line {line}; showing everything before it"));
     }
     let Some(other) = &args.beside else {
         return session::show_session(
@@ -67,7 +67,7 @@ fn several(args: &Report) -> Result<Exit, CommandError> {
         session::export_session(recording.session, &view, &args.only)?;
         outputs::list_exported_files(&view)
             .iter()
-            .for_each(|file| anstream::eprintln!("export  {}", plain_line(file)));
+            .for_each(|file| ui::print_note(&format!("export  {}", plain_line(file))));
     }
     Ok(Exit::Done)
 }

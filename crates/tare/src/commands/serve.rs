@@ -62,7 +62,7 @@ pub fn run_serve(args: Serve) -> Result<Exit, CommandError> {
     let account = server.serve(&|| stopped.load(Ordering::Relaxed)).map_err(|failure| {
         LabError::new(ErrorKind::Environment, "the peer cannot continue").with_cause(failure.reason)
     })?;
-    anstream::eprintln!("{}", words(&account));
+    ui::print_note(&words(&account));
     Ok(Exit::Done)
 }
 

@@ -7,6 +7,7 @@ use tare_lab::error::LabError;
 use tare_lab::study::{Study, published};
 
 use crate::args::View;
+use crate::ui;
 
 /// Refuses a name that is not an article's. Checked before anything is measured: a slip costs no session.
 pub fn check_article_names(names: &[String]) -> Result<(), LabError> {
@@ -47,7 +48,7 @@ pub fn note_those_beside_nothing(view: &View, findings: &Findings) -> Result<(),
         let says = |of: &ArticleBeside| is_judged(of) || has_table(of);
         if !findings.rows.iter().any(is_beside) && !findings.articles.iter().any(says) {
             let redo = article.redo.map_or(String::new(), |_| format!("; 'tare run --like {name}' does"));
-            anstream::eprintln!("note: no row of this session measures what {} did{redo}", article.id);
+            ui::print_note(&format!("note: no row of this session measures what {} did{redo}", article.id));
         }
     }
     Ok(())

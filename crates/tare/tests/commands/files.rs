@@ -184,10 +184,19 @@ fn a_full_output_and_a_limit_on_files_are_errors_of_storage() {
         let said = Said::from_output(command.output().unwrap());
         assert_eq!(said.code, Some(4), "closed, {arguments:?}: {said:?}");
     }
-    // Standard error may be full as well: a gate has its exit code all the same.
-    let gate = ["report", "s.tare", "--fail-if", "missing", "--fail-if", "slower"];
-    let code = |errors: Stdio| program.tare_command(&gate).stderr(errors).output().unwrap().status.code();
-    assert_eq!(code(fs::File::create("/dev/full").unwrap().into()), code(Stdio::null()));
+    // Standard error may be full as well: a gate and a note have their exit code all the same.
+    let whole = fs::read(program.path("s.tare")).unwrap();
+    fs::write(program.path("torn.tare"), &whole[..whole.len() - 9]).unwrap();
+    for arguments in [
+        &["report", "s.tare", "--fail-if", "missing", "--fail-if", "slower"][..],
+        &["report", "s.tare", "--published", "ascii-wsl2-unixbench"],
+        &["report", "torn.tare"],
+    ] {
+        let code =
+            |errors: Stdio| program.tare_command(arguments).stderr(errors).output().unwrap().status.code();
+        let (full, nowhere) = (code(fs::File::create("/dev/full").unwrap().into()), code(Stdio::null()));
+        assert_eq!(full, nowhere, "{arguments:?}");
+    }
     let tare = env!("CARGO_BIN_EXE_tare");
     let script = format!("ulimit -f 200; exec {tare} {} --scratch . --record u.tare", SMALL.join(" "));
     let mut shell = Command::new("sh");

@@ -42,7 +42,10 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
     )?;
     // Last: the first time it takes longer than the report.
     if let Err(error) = write_store(&place, &gathered.stored) {
-        anstream::eprintln!("note: the tables for SQL were not written: {}", plain_line(&error.to_string()));
+        ui::print_note(&format!(
+            "note: the tables for SQL were not written: {}",
+            plain_line(&error.to_string())
+        ));
     }
     terminal::list_answers(&view).iter().for_each(|line| ui::print_note(line));
     Ok(if is_shut(&answers) { Exit::Gate } else { Exit::Done })

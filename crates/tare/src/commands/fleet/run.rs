@@ -58,7 +58,7 @@ pub fn run_fleet_run(args: FleetRun) -> Result<Exit, CommandError> {
         driving::drive_fleet(&folder, &fleet, &engine, &paths::find_programs()?, &interrupted, &mut note)?;
     signals::end_at_once(&interrupted);
     for (job, why) in &left.jobs {
-        anstream::eprintln!("note: the job {} was not cancelled: {}", plain_line(job), plain_line(why));
+        ui::print_note(&format!("note: the job {} was not cancelled: {}", plain_line(job), plain_line(why)));
     }
     let folder = folder.read_again(&fleet);
     ui::print_text(&status::format_status(&folder), false)?;
@@ -104,5 +104,5 @@ fn existing(args: &FleetRun) -> Result<Door, CommandError> {
 fn note(progress: Progress) {
     let Progress { whole, of, running, note } = progress;
     let what = note.map_or_else(String::new, |note| format!("  {}", plain_line(&note)));
-    anstream::eprintln!("{whole} of {of} measured, {running} submitted{what}");
+    ui::print_note(&format!("{whole} of {of} measured, {running} submitted{what}"));
 }
