@@ -365,7 +365,7 @@ pub enum EnvironmentAction {
     },
 }
 
-/// Parses `in:LAYER` into the name of the layer.
+/// Parses a time as a duration of its unit: 90s, 8m, 1h.
 fn parse_time(text: &str) -> Result<Duration, String> {
     tare_lab::parse_duration(text).map_err(|e| format!("{}: {}", e.what, e.hint.unwrap_or_default()))
 }

@@ -11,6 +11,7 @@ use tare_report::language::{Language, is_limited_to_ascii};
 use tare_report::progress::{self, State};
 use tare_report::text::ascii::replace_signs_by_ascii;
 use tare_report::text::plain_line;
+pub use tare_report::text::wrap_text;
 
 use crate::platform::{had_no_output, no_output, terminal_width};
 
@@ -68,11 +69,6 @@ pub fn print_output(text: impl AsRef<[u8]>) -> Result<(), LabError> {
             error.with_hint("make room where it goes; a record can be shown again with tare report FILE")
         }),
     }
-}
-
-/// Wraps a text into lines of at most `width` columns, between words.
-pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
-    tare_report::text::wrap_text(text, width)
 }
 
 /// Draws progress on standard error, between trials only.

@@ -1,6 +1,5 @@
 //! Values of options that are names: environments and articles.
 
-use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 
@@ -53,9 +52,7 @@ pub fn check_environments(line: &Line, machine: &Machine<'_>) -> Result<(), LabE
         return Err(error.with_cause("names are in small letters").with_hint(instead(&exact)));
     }
     let lower = name.to_lowercase();
-    let near =
-        find_nearest(&lower, names::list_environments().chain(PRESETS.iter().map(|preset| preset.name)));
-    Err(match near {
+    Err(match find_nearest(&lower, names::list_environments()) {
         Some(near) => error.with_hint(format!("did you mean '{near}'?")),
         None if is_study(&name) => error.with_cause("it is a study").with_hint(format!("tare run {name}")),
         None => {
