@@ -134,11 +134,11 @@ named! {
 }
 
 impl EngineThing {
-    /// Returns the words that remove the thing named after them.
-    pub fn removal_words(self) -> [&'static str; 2] {
+    /// Returns the words that remove the thing named after them; with a container its volumes that have no name.
+    pub fn removal_words(self) -> &'static [&'static str] {
         match self {
-            EngineThing::Container => ["rm", "--force"],
-            EngineThing::Image => ["rmi", "--force"],
+            EngineThing::Container => &["rm", "--force", "--volumes"],
+            EngineThing::Image => &["rmi", "--force"],
         }
     }
 

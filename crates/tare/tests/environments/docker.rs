@@ -26,9 +26,10 @@ rmi)
     [ -e "$state/images/$2" ] || { echo "Error response from daemon: No such image: $2" >&2; exit 1; }
     rm "$state/images/$2" ;;
 rm)
-    [ -d "$state/containers/$2" ] || { echo "Error response from daemon: No such container: $2" >&2; exit 1; }
-    kill -9 "$(cat "$state/containers/$2/pid")" 2>/dev/null
-    rm -rf "$state/containers/$2" ;;
+    [ "$1 $2" = "--force --volumes" ] || exit 125
+    [ -d "$state/containers/$3" ] || { echo "Error response from daemon: No such container: $3" >&2; exit 1; }
+    kill -9 "$(cat "$state/containers/$3/pid")" 2>/dev/null
+    rm -rf "$state/containers/$3" ;;
 run)
     mounts=; mark=; network=bridge
     while :; do
