@@ -10,9 +10,11 @@ use tare_data::shell::quote_word;
 use tare_probes::harness::folder::spread_folders;
 use tare_probes::tiny::FILE;
 
+use crate::containers::daemon;
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root};
 use crate::containers::user_namespaces;
+use crate::containers::view::BASE;
 use crate::host::control_groups;
 use crate::host::mounts;
 use crate::host::network_namespace;
@@ -21,9 +23,9 @@ use crate::host::processes::FINISHES;
 use crate::network::lab;
 use crate::owned::{EngineName, EngineThing, MARK, Owned, PREFIX};
 use crate::provider::footprint::OWN_MOUNTS;
-use crate::provider::images::{EMPTY_ARCHIVE, check_image_name};
+use crate::provider::images::{archive_links, check_image_name};
 use crate::provider::prelude::*;
-use crate::provider::root::{RootFolder, Work};
+use crate::provider::root::{Inside, RootFolder, Work};
 use crate::provider::shared_memory;
 
 /// Time that an engine has for a question, or for making an image of nothing.
@@ -78,7 +80,10 @@ pub fn make_footprint(program: &str) -> Footprint {
     Footprint {
         programs: vec![program.into()],
         mounts: OWN_MOUNTS,
-        writes: Some("containers and, with a root from an image, an empty image in the engine's own storage"),
+        writes: Some(
+            "containers, with a root from an image an empty image, and with this machine's programs in Docker volumes, in \
+             the engine's own storage",
+        ),
         ..Footprint::from_starts(
             "an engine's container, removed after each start; before, the engine is asked for its version",
         )
@@ -174,6 +179,14 @@ impl Environment for Container {
         self.image.is_some()
     }
 
+    fn check_view(&self, programs: &Programs) -> Result<(), NotReady> {
+        let Engine { name, install, starts, .. } = self.engine;
+        match starts {
+            Starts::InDaemon => daemon::check_sight(&require_program(programs, name.name(), install)?),
+            Starts::InCommand => Ok(()),
+        }
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let engine = self.engine;
         let program = require_program(programs, engine.name.name(), engine.install)?;
@@ -229,8 +242,7 @@ impl Container {
         let takes_folder = self.image.is_none() && engine.takes_folders && self.own == OwnPlace::Volume;
         let root = match takes_folder {
             true => Some(Root::build(workspace)?),
-            false if workspace.inside().root != RootFolder::Empty => return Err(self.has_another_root()),
-            false => None,
+            false => self.check_root_of_image(&workspace.inside().root).map(|()| None)?,
         };
         let image = match (&self.image, &root) {
             (Some(image), _) => Some(image.clone()),
@@ -273,11 +285,12 @@ impl Container {
             if self.image.is_some() {
                 // Nothing is fetched unasked, and an image's own user and program are not those of a session.
                 command.args(["--pull=never", "--user=0:0", "--entrypoint="]);
-                self.bind_work(workspace, &mut command)?;
             }
-            let agent = workspace.copy_agent()?;
-            command.args(workspace.is_call().then(|| bind(&agent.with_file_name(FILE), &format!("/{FILE}"))));
-            command.arg(bind(&agent, AGENT)).arg(image).args(workspace.words_inside(AGENT));
+            self.bind_work(workspace, &mut command)?;
+            let (agent, base) = (workspace.copy_agent()?, find_base(workspace));
+            let (file, inside) = (format!("{base}/{FILE}"), format!("{base}{AGENT}"));
+            command.args(workspace.is_call().then(|| bind(&agent.with_file_name(FILE), &file)));
+            command.arg(bind(&agent, &inside)).arg(image).args(workspace.words_inside(&inside));
         } else if let Some(root) = root {
             command.arg("--rootfs").arg(root.path()).args(workspace.words_inside(&root.agent));
             root.mount_for(&mut command, workspace)?;
@@ -301,32 +314,41 @@ impl Container {
         command: &mut Command,
         outside: &mut Facts,
     ) -> Result<BTreeMap<String, String>, LabError> {
-        let mut places = BTreeMap::from([("own".to_owned(), OWN.to_owned())]);
+        let base = find_base(workspace);
+        let own_inside = format!("{base}{OWN}");
         match self.own {
             OwnPlace::Volume => {
                 let own = workspace.folder().join("own");
                 private_folder::make_private_folder(&own).map_err(LabError::storage_error("write", &own))?;
                 spread_folders(&own);
                 mounts::note_file_system(outside, "own", &own);
-                command.arg(bind(&own, OWN));
+                command.arg(bind(&own, &own_inside));
             }
             // Made by the engine on the way to mounting something below it.
             OwnPlace::Root => {
-                command.arg(format!("--mount=type=tmpfs,destination={OWN}/.tare,tmpfs-size=4096"));
+                command.arg(format!("--mount=type=tmpfs,destination={own_inside}/.tare,tmpfs-size=4096"));
             }
         }
+        let mut places = BTreeMap::from([("own".to_owned(), own_inside)]);
         for (name, path) in workspace.shares() {
-            let inside = format!("{SHARES}/{name}");
+            let inside = format!("{base}{SHARES}/{name}");
             mounts::note_file_system(outside, name, path);
             command.arg(bind(path, &inside));
             places.insert(name.clone(), inside);
+        }
+        if workspace.inside().root != RootFolder::Empty {
+            daemon::show_machine(workspace, command, &mut places, outside)?;
         }
         Ok(places)
     }
 
     /// Binds the folder that commands work in, under its own path: for writing, or with writes discarded.
     fn bind_work(&self, workspace: &dyn Workspace, command: &mut Command) -> Result<(), LabError> {
-        let Some(Work { folder, shared }) = &workspace.inside().work else { return Ok(()) };
+        let Inside { root, work: Some(Work { folder, shared }) } = workspace.inside() else { return Ok(()) };
+        let is_machine = *root != RootFolder::Empty;
+        if self.image.is_none() && !is_machine {
+            return Ok(());
+        }
         let refused = || {
             LabError::usage_error(format!("{} cannot show {}", self.engine.name.name(), folder.display()))
                 .with_hint("run it from another folder, or share this one for writing with --work share")
@@ -337,6 +359,8 @@ impl Container {
             return Ok(());
         }
         match self.engine.starts {
+            // The layers over this machine's folders show it already.
+            Starts::InDaemon if is_machine => Ok(()),
             Starts::InDaemon => Err(refused().with_cause("its daemon cannot discard changes there")),
             Starts::InCommand if path.contains([':', ',']) => {
                 Err(refused().with_cause("its path contains ':' or ','"))
@@ -348,12 +372,16 @@ impl Container {
         }
     }
 
-    fn has_another_root(&self) -> LabError {
+    /// Refuses a root that an image cannot have. A daemon mounts this machine's folders in it.
+    fn check_root_of_image(&self, root: &RootFolder) -> Result<(), LabError> {
+        if *root == RootFolder::Empty || self.engine.starts == Starts::InDaemon {
+            return Ok(());
+        }
         let what = format!(
             "{}: own=root is in an image, and root= takes a folder in its place",
             self.engine.name.name()
         );
-        LabError::usage_error(what).with_hint("leave out one of the two")
+        Err(LabError::usage_error(what).with_hint("leave out one of the two"))
     }
 
     /// Prepares the network: returns the path of a container to the host's peer, and the
@@ -389,16 +417,20 @@ impl Engine {
         )
     }
 
-    /// Makes the session's empty image.
+    /// Makes the session's image: an empty one, or of the links in this machine's root, where that is shown.
     fn image(&self, program: &Found, workspace: &mut dyn Workspace) -> Result<String, LabError> {
-        let image = format!("tare-{}", workspace.session_mark());
-        let made = format!("image-{}", self.name.name());
+        let (suffix, links) = match workspace.inside().root {
+            RootFolder::Empty => ("", Vec::new()),
+            RootFolder::Host | RootFolder::Folder(_) => ("-machine", daemon::list_links()?),
+        };
+        let image = format!("tare-{}{suffix}", workspace.session_mark());
+        let made = format!("image-{}{suffix}", self.name.name());
         if workspace.recall(&made).is_some() {
             return Ok(image);
         }
         workspace.own_for_session(self.owned(EngineThing::Image, &image, None))?;
         let archive = workspace.session_folder().join("image.tar");
-        fs::write(&archive, EMPTY_ARCHIVE).map_err(LabError::storage_error("write", &archive))?;
+        fs::write(&archive, archive_links(&links)).map_err(LabError::storage_error("write", &archive))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
         ask(programs::command(program)
             .args(self.import)
@@ -445,14 +477,20 @@ fn show_places(root: &Root, command: &mut Command, outside: &mut Facts) -> BTree
     root.places.clone()
 }
 
+/// Returns the path inside of the folder with the agent and the places, without a slash at its end: among this machine's files it has a
+/// name that no other folder has.
+fn find_base(workspace: &dyn Workspace) -> &'static str {
+    if workspace.inside().root == RootFolder::Empty { "" } else { BASE }
+}
+
 fn is_gvisor(runtime: &str) -> bool {
     Path::new(runtime).file_name().is_some_and(|name| name == "runsc")
 }
 
 fn bind(path: &Path, inside: &str) -> String {
     // In the form of fields a colon in a path needs no care, a comma is in a quoted one, and a quotation mark there is doubled.
-    let source = path.to_string_lossy().replace('"', "\"\"");
-    format!("--mount=type=bind,\"source={source}\",destination={inside}")
+    let source = daemon::quote(&format!("source={}", path.display()));
+    format!("--mount=type=bind,{source},destination={inside}")
 }
 
 /// Lists limits that the container may have: Podman's own are more than many users'.

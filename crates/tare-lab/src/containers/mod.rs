@@ -2,6 +2,7 @@
 
 pub mod bundle;
 pub mod call_filter;
+mod daemon;
 pub mod devices;
 pub mod engine;
 pub mod private_mounts;

@@ -13,7 +13,7 @@ use tare_data::facts::Facts;
 use crate::containers::devices::{self, Devices};
 use crate::containers::private_mounts;
 use crate::containers::silent_mounts::find_silent;
-use crate::containers::steps::Steps;
+use crate::containers::steps::{Failed, Steps};
 use crate::containers::user_namespaces;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
@@ -48,11 +48,13 @@ const NO_FILES: [&str; 13] = [
     "sysfs",
     "tracefs",
 ];
+/// A flag of a mount, with its name.
+type Flag = (&'static str, MountFlags);
 /// Options of a mount that a layer does not take over from what lies below it.
-const FLAGS: [(&str, MountFlags); 3] =
+const FLAGS: [Flag; 3] =
     [("nosuid", MountFlags::NOSUID), ("nodev", MountFlags::NODEV), ("noexec", MountFlags::NOEXEC)];
 /// File systems that cannot hold a layer: what is written is then kept in memory.
-const NO_LAYER: &str = "overlay";
+pub(super) const NO_LAYER: &str = "overlay";
 /// The empty folder over the session's own.
 const SCRATCH: &str = "mode=700,size=4k";
 /// Largest file that is shown as a copy, where a single file is mounted.
@@ -113,6 +115,47 @@ pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Resu
         steps.add_mount("tmpfs", &at.join(inside), MountFlags::RDONLY, SCRATCH)?;
     }
     Ok(steps)
+}
+
+/// Makes the folders of layers over this machine's, for a daemon that mounts each by itself; returns their paths here and inside, with
+/// the options of their mounts. What the mounts of other containers hold is left out.
+pub(super) fn make_layers(workspace: &dyn Workspace) -> io::Result<Vec<(PathBuf, String)>> {
+    let (root, own, all) = (Path::new("/"), workspace.session_folder(), mounts::list_mounts()?);
+    let below = below(&all, root, own);
+    let with_files: Vec<&Mount> = below.iter().copied().filter(|mount| shows(mount, own)).collect();
+    let silent = find_silent(workspace, &with_files);
+    let is_shown = |path: &PathBuf| {
+        let is_hidden = |mount: &&Mount| mount.point == *path && !shows(mount, own);
+        !silent.contains(path) && !is_fresh(path, root) && !below.iter().any(is_hidden)
+    };
+    let folders =
+        fs::read_dir(root)?.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let inner =
+        with_files.iter().filter(|mount| mount.point.parent() != Some(root) && !is_of_container(mount));
+    let shown =
+        folders.map(|entry| entry.path()).chain(inner.map(|mount| mount.point.clone())).filter(is_shown);
+    let layers = workspace.folder().join("layers");
+    let mut view = View { steps: Steps::default(), at: root, own, layers, number: 0, silent: Vec::new() };
+    view.begin(false)?;
+    let mut made = Vec::new();
+    for path in shown.filter(|path| path.is_dir()) {
+        let options = mounts::find_mount(&path).map(|mount| mount.options).unwrap_or_default();
+        let (flags, data) = view.layer_folders(&path, &options)?;
+        let flags: String = flags.iter().map(|(name, _)| format!("{name},")).collect();
+        made.push((path, flags + &data));
+    }
+    let failed = |Failed { what, errno }| io::Error::other(format!("{}: {errno}", what.to_string_lossy()));
+    view.steps.run_steps().map_err(failed)?;
+    Ok(made)
+}
+
+/// Refuses a folder of commands in whose place every environment has another.
+pub(super) fn check_work(folder: &Path) -> io::Result<()> {
+    if folder.parent().is_none() || FRESH.iter().any(|fresh| folder.starts_with(fresh)) {
+        let reason = format!("commands cannot work in {}: inside there is another", folder.display());
+        return Err(io::Error::other(reason));
+    }
+    Ok(())
 }
 
 /// Adds what runtimes give a root: /proc, /sys, /dev and the shares.
@@ -267,6 +310,13 @@ impl View<'_> {
 
     /// Adds a layer over one file system's folder.
     fn layer(&mut self, lower: &Path, inside: &Path, options: &str) -> io::Result<()> {
+        let (flags, data) = self.layer_folders(lower, options)?;
+        let flags = flags.iter().fold(MountFlags::empty(), |flags, (_, flag)| flags | *flag);
+        self.steps.add_mount("overlay", &self.outside(inside), flags, &data)
+    }
+
+    /// Adds the folders of a layer over one file system's folder; returns the flags and the options of its mount.
+    fn layer_folders(&mut self, lower: &Path, options: &str) -> io::Result<(Vec<Flag>, String)> {
         // The folder itself is the layer's.
         let (about, is_root) = (fs::metadata(lower)?, private_mounts::can_make_mount_namespace());
         let folder = self.layers.join(self.number.to_string());
@@ -275,8 +325,7 @@ impl View<'_> {
         self.steps.add_folder(&folder, 0o700, None)?;
         self.steps.add_folder(&folder.join("upper"), about.mode() & 0o7777, owner)?;
         self.steps.add_folder(&folder.join("work"), 0o700, None)?;
-        let flags = FLAGS.iter().filter(|(name, _)| options.split(',').any(|option| option == *name));
-        let flags = flags.fold(MountFlags::empty(), |flags, (_, flag)| flags | *flag);
+        let flags = FLAGS.into_iter().filter(|(name, _)| options.split(',').any(|option| option == *name));
         // With redirection a folder can be renamed, as it can without a layer; the kernel trusts root alone with it.
         let more = if is_root { "redirect_dir=on" } else { "userxattr" };
         let data = format!(
@@ -285,7 +334,7 @@ impl View<'_> {
             escaped(&folder.join("upper"))?,
             escaped(&folder.join("work"))?
         );
-        self.steps.add_mount("overlay", &self.outside(inside), flags, &data)
+        Ok((flags.collect(), data))
     }
 
     /// Copies a single file that is mounted, like the /etc/resolv.conf of many containers.
@@ -313,10 +362,7 @@ impl View<'_> {
         if folder.parent().is_none() && !work.shared && lower == Path::new("/") {
             return Ok(());
         }
-        if folder.parent().is_none() || FRESH.iter().any(|fresh| folder.starts_with(fresh)) {
-            let reason = format!("commands cannot work in {}: inside there is another", folder.display());
-            return Err(io::Error::other(reason));
-        }
+        check_work(folder)?;
         // Root's layers show it already. Others cannot write below a folder of somebody else's but in a layer of its own.
         if lower == Path::new("/") && private_mounts::can_make_mount_namespace() {
             return Ok(());
@@ -374,6 +420,11 @@ fn shows(mount: &Mount, own: &Path) -> bool {
 
 fn has_files(mount: &Mount) -> bool {
     !NO_FILES.contains(&mount.filesystem.as_str())
+}
+
+/// Recognises what an engine mounts for a container, and removes with it.
+fn is_of_container(mount: &Mount) -> bool {
+    mount.filesystem == NO_LAYER || mount.point.ends_with("shm")
 }
 
 /// Selects mounts, of several at one point the one on top.

@@ -16,8 +16,7 @@ pub static PROVIDER: fn() -> Provider = provider! {
     options: OPTIONS,
     descends: false,
     kernel: KernelFacts::OF_RUNTIME,
-    roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself; with the program inside an image: docker:IMAGE; \
-         as Docker configures a container: docker-like; in a container that runs: docker-exec:NAME"),
+    roots: Roots::Host("Docker mounts layers over the folders of this machine alone, with a daemon that sees them, and as root"),
     by_default: ByDefault { tried: &[], ranked: &[(4, "docker")], stays: false },
     footprint: make_footprint("docker"),
 };

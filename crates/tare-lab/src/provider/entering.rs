@@ -52,6 +52,11 @@ pub trait Environment {
         None
     }
 
+    /// Checks whether this machine's programs can be inside now, where that takes more than layers over files.
+    fn check_view(&self, _programs: &Programs) -> Result<(), NotReady> {
+        Ok(())
+    }
+
     /// Returns the description by which it is recognised once it is entered.
     fn proof(&self) -> Proof;
 

@@ -65,6 +65,9 @@ impl Named {
         };
         let root = if keeps_changes.is_some() { RootFolder::Empty } else { root };
         let mut ready = self.environment.check_ready(programs)?;
+        if root != RootFolder::Empty {
+            self.environment.check_view(programs)?;
+        }
         (ready.slower, ready.root, ready.kernel) = (self.slower, root, self.provider.kernel);
         if keeps_changes.is_some() {
             ready.facts.add_fact("root.changes", "kept");

@@ -30,6 +30,7 @@ rm)
     [ -d "$state/containers/$3" ] || { echo "Error response from daemon: No such container: $3" >&2; exit 1; }
     kill -9 "$(cat "$state/containers/$3/pid")" 2>/dev/null
     rm -rf "$state/containers/$3" ;;
+context) echo tcp://192.0.2.1:2376 ;;
 run)
     mounts=; mark=; network=bridge
     while :; do
@@ -123,6 +124,20 @@ fn what_the_daemon_still_runs_is_taken_away() {
     assert_eq!(what_it_holds(&bench), [""; 0]);
     assert_eq!(remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap(), []);
     assert_eq!(bench.list_remains(), [""; 0]);
+}
+
+#[test]
+fn a_daemon_elsewhere_does_not_show_this_machines_files() {
+    let Some((_bench, setting)) = with_fake("a_daemon_elsewhere_does_not_show_this_machines_files") else {
+        return;
+    };
+    let named = environments::parse_environment("docker?root=host").unwrap();
+    let not_ready = named.check_ready(&setting.programs).unwrap_err();
+    assert_eq!(
+        not_ready.reason,
+        "Docker's daemon cannot show this machine's programs: it is not reached by a socket of this machine; with the program inside an \
+         image: docker:IMAGE; as Docker configures a container: docker-like; in a container that runs: docker-exec:NAME"
+    );
 }
 
 #[test]

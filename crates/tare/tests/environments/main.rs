@@ -5,6 +5,7 @@
 mod bench;
 mod cleaning;
 mod commands;
+mod daemon;
 mod docker;
 mod entering;
 mod groups;

@@ -302,7 +302,7 @@ fn the_root_of_a_request_is_every_environment_s_unless_its_specification_names_a
 
 #[test]
 fn an_environment_with_programs_of_its_own_refuses_those_of_this_machine() {
-    for text in ["ssh:host", "wsl", "docker", "nerdctl"] {
+    for text in ["ssh:host", "wsl", "nerdctl"] {
         let named = environments::parse_environment(&format!("{text}?root=host")).unwrap();
         let not_ready = named.check_ready(&Programs::default()).unwrap_err();
         assert!(!not_ready.reason.contains("not installed"), "{text}: {not_ready:?}");
