@@ -50,7 +50,7 @@ const LIBRARY: &str = "#![allow(dead_code, unused_imports)]
 
 /// Compiles verdicts, answers and words by themselves, with a change to the verdicts or the answers.
 ///
-/// What they take from other crates is as good as absent: nothing is written out, and no terminal is coloured.
+/// Other crates, of which they take a little, are as good as absent: nothing is written out, and no terminal is coloured.
 fn compile(verdicts: &str, answers: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let plain = |text: &str| {

@@ -5,9 +5,9 @@ use tare_data::named;
 named! {
     /// The decision on a comparison at its margin, the slowest first.
     ///
-    /// Of a subject's cells, a verdict names a direction only where the correction for many cells keeps it, and
-    /// nothing is decided below eight starts where rounds share them. Cells of the control are not corrected: they
-    /// are counted against chance as a whole.
+    /// A verdict on a subject's cell names a direction only where the correction for many cells keeps it, and nothing
+    /// is decided below eight starts where rounds share them. Cells of the control are not corrected: they are counted
+    /// against chance as a whole.
     pub enum Verdict {
         /// The interval lies beyond the margin.
         Slower = "slower",
