@@ -436,7 +436,7 @@ fn of_line(shown: &Shown, line: &Line, language: Language) -> Vec<GridCell> {
     if let Some(range) = line.range_ns {
         let mut shares = range.map(|ns| shown.share_of_difference(ns));
         shares.sort_unstable_by(f64::total_cmp);
-        let [least, most] = shares.map(|share| format!("{:.0}", 100.0 * share));
+        let [least, most] = shares.map(whole_percent);
         if least != most {
             of_all.push(make_span(format!("({least} … {most})"), quiet_style()));
         }
@@ -458,7 +458,12 @@ fn figures(line: &Line) -> [String; 3] {
 }
 
 fn share(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
+    format!("{} %", whole_percent(share))
+}
+
+/// Formats a share in whole percent. A little less than nothing is nothing, without a sign.
+fn whole_percent(share: f64) -> String {
+    format!("{:.0}", (100.0 * share).round() + 0.0)
 }
 
 fn amount_of(ns: f64) -> String {

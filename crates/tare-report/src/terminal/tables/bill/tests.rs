@@ -161,3 +161,8 @@ fn a_time_that_is_not_decided_yet_is_so_far() {
     });
     assert!(few.contains(": so far about 26x as long, too few runs for a range, by "), "{few}");
 }
+
+#[test]
+fn a_share_just_below_nothing_has_no_sign() {
+    assert_eq!([-0.003, 0.0, 0.264, -0.02].map(whole_percent), ["0", "0", "26", "-2"]);
+}
