@@ -10,13 +10,16 @@ use crate::bench::{Bench, TARE, control_groups, find_programs};
 /// `$1` is the folder, `$2` the program under test, `$3` a name for control groups. What is found is written into files of the folder.
 const SCRIPT: &str = r#"
 export HOME="$1" XDG_STATE_HOME="$1/state" DOCKER_HOST="unix://$1/docker.sock" PATH="$PATH:/usr/sbin:/sbin" LC_ALL=C
-# Helpers of containerd have their sockets here.
+# Helpers of containerd have their sockets here. Both daemons write here, too: their syncs of a disk that is written elsewhere take longer
+# than dockerd waits for a containerd that it starts, which is why it starts none.
 mount -t tmpfs none /run
 ip link set lo up
-dockerd --host "$DOCKER_HOST" --data-root "$1/data" --exec-root "$1/exec" --pidfile "$1/pid" --cgroup-parent "$3" \
-    --bridge=none --iptables=false --ip-forward=false --ip-masq=false >"$1/log" 2>&1 &
-for _ in $(seq 300); do
+containerd --root /run/held --state /run/state --address /run/containerd.sock >"$1/log" 2>&1 &
+dockerd --host "$DOCKER_HOST" --containerd /run/containerd.sock --data-root /run/data --exec-root /run/exec --pidfile "$1/pid" \
+    --cgroup-parent "$3" --bridge=none --iptables=false --ip-forward=false --ip-masq=false >>"$1/log" 2>&1 &
+for _ in $(seq 1200); do
     docker version >/dev/null 2>&1 && break
+    kill -0 $! || exit 99
     sleep 0.1
 done
 docker version >/dev/null 2>&1 || exit 99
