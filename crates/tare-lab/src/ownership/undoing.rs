@@ -2,15 +2,18 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use crate::host::programs::{self, Programs};
 use crate::host::wsl_distributions;
-use crate::owned::{Owned, is_named};
+use crate::owned::{EngineName, Owned, is_named};
 use crate::ownership::outcome::Outcome;
 
 /// Time that a program has to remove what it made.
 pub(super) const DELETE_WAIT: Duration = Duration::from_secs(20);
+/// Time after which a daemon has made what a client asked for that was killed.
+const MAKING_WAIT: Duration = Duration::from_secs(1);
 /// Why a thing is left whose name no session gave.
 pub(super) const NO_SUCH_NAME: &str = "tare gives no such name";
 
@@ -47,7 +50,13 @@ impl Undoing<'_> {
             namespace.iter().for_each(|namespace| Undoing::join_network(command, namespace));
             programs::run_for_output(command, DELETE_WAIT)
         };
-        let failed = match call(programs::command(&program).args(kind.removal_words()).arg(name)) {
+        let remove = || call(programs::command(&program).args(kind.removal_words()).arg(name));
+        let mut answer = remove();
+        if *engine == EngineName::Docker && !answer.as_ref().is_ok_and(|said| is_listed(said, name)) {
+            thread::sleep(MAKING_WAIT);
+            answer = remove();
+        }
+        let failed = match answer {
             Ok(_) => return Some(Outcome::new_removed(what)),
             Err(e) => e,
         };
@@ -114,7 +123,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::owned::{EngineName, EngineThing, Runtime};
+    use crate::owned::{EngineThing, Runtime};
 
     /// Provides programs, one of which has this name and runs this script.
     fn script(folder: &Path, name: &str, text: &str) -> Programs {
@@ -168,6 +177,18 @@ mod tests {
             assert!(called("tare-1", there).unwrap().left_because.is_some(), "{there}");
         }
         assert_eq!(called("mine", "").unwrap().left_because.as_deref(), Some(NO_SUCH_NAME));
+    }
+
+    #[test]
+    fn a_container_goes_that_the_daemon_was_still_making() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "cd \"${0%/*}\"; [ ! -e asked ] || { echo \"$4\"; touch gone; }; touch asked";
+        let programs = script(folder.path(), "docker", text);
+        let undoing = Undoing { mark: "1", folder: folder.path(), programs: &programs };
+        let (engine, kind) = (EngineName::Docker, EngineThing::Container);
+        let owned = Owned::Engine { engine, kind, name: "tare-1".into(), namespace: None };
+        assert_eq!(undoing.call_back(&owned).unwrap().left_because, None);
+        assert!(folder.path().join("gone").exists());
     }
 
     #[test]
