@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_analysis::bill::ROUNDS_OF_A_PRICE;
 use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::order;
-use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_analysis::verdicts::stopping::{rounds_before_look, units_to_leave};
 use tare_data::failure::Failure;
 use tare_data::session::{Plan, Role, Session, Side, Trial};
 
@@ -28,6 +28,10 @@ const LEAST_SEEN_S: f64 = 1.0;
 const MOST_PACE: f64 = 5.0;
 /// A case is quick if its rounds take at most this many times as long as those of all quicker cases together.
 const MOST_QUICK: f64 = 4.0;
+/// The starts that a verdict needs are expensive if they take more than this share of the time. They come when what is cheaper is decided...
+const EXPENSIVE_SHARE: f64 = 0.125;
+/// ...or when no more is left than this many times what those take by which a cell leaves.
+const REST_UNTIL: f64 = 2.0;
 /// Least time of a round, in seconds, by which cases share the time.
 const LEAST_ROUND_S: f64 = 1e-4;
 
@@ -80,7 +84,7 @@ impl Course {
         (now_ns, until_ns): (u64, Option<u64>),
     ) -> Self {
         let cases = 0..session.plan.cases.len();
-        Course {
+        let mut course = Course {
             round_s: cases.map(|case| planned_round_s(&session.plan, &pilot, case)).collect(),
             open: Open::from_plan(&session.plan),
             targets: states(&session, &pilot),
@@ -92,7 +96,37 @@ impl Course {
             reserved_ns: 0,
             began: (now_ns, rounds.clone()),
             rounds,
-        }
+        };
+        let expensive = course.list_expensive(now_ns);
+        course.open.rest(&course.session.plan, expensive);
+        course
+    }
+
+    /// Lists the subjects whose starts are expensive, where others are not.
+    fn list_expensive(&self, now_ns: u64) -> BTreeSet<usize> {
+        let Some(left_s) = self.left_s(now_ns).filter(|_| !self.pilot.trials_are_starts) else {
+            return BTreeSet::new();
+        };
+        let subjects = self.session.plan.targets.list_role(Role::Subject);
+        let (expensive, cheap): (BTreeSet<usize>, BTreeSet<usize>) =
+            subjects.filter(|target| self.pilot.started[*target].is_ok()).partition(|target| {
+                self.targets[*target].start.s * FEWEST_STARTS as f64 > left_s * EXPENSIVE_SHARE
+            });
+        if cheap.is_empty() { cheap } else { expensive }
+    }
+
+    /// Ends the rest of environments with expensive starts where their starts take what is left, or where what else is open needs more time
+    /// than the session has taken.
+    pub fn wake_resting(&mut self, now_ns: u64) {
+        let Some(left_s) = self.left_s(now_ns).filter(|_| !self.open.list_resting().is_empty()) else {
+            return;
+        };
+        let plan = &self.session.plan;
+        let is_over = self.open.list_open(plan).is_empty() || self.is_far_from_decided(now_ns);
+        let starts = f64::from(units_to_leave(plan.count_comparisons())) * REST_UNTIL;
+        let rests = |target: &usize| !is_over && self.targets[*target].start.s * starts < left_s;
+        let resting = self.open.list_resting().iter().copied().filter(rests).collect();
+        self.open.rest(plan, resting);
     }
 
     /// Computes the time that rounds have until the budget is spent, in ns; none where there is no budget.

@@ -459,8 +459,10 @@ impl<'a> Rounds<'a> {
         self.observer.observe_event(Event::Trial(standing));
     }
 
-    fn next_case(&self) -> Option<usize> {
-        self.course.next_case(self.arena.now_ns())
+    fn next_case(&mut self) -> Option<usize> {
+        let now_ns = self.arena.now_ns();
+        self.course.wake_resting(now_ns);
+        self.course.next_case(now_ns)
     }
 
     fn is_time_up(&self) -> bool {

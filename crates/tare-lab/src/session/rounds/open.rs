@@ -42,6 +42,8 @@ pub struct Open {
     watched: BTreeSet<CellIndex>,
     /// Cells that the time left does not decide. They wait until only such cells are open.
     hopeless: BTreeSet<CellIndex>,
+    /// Subjects that are entered and not measured until the others are decided.
+    resting: BTreeSet<usize>,
     /// Rounds in all that an open cell seems to need, as of its last look; none where no number would do.
     needed: BTreeMap<CellIndex, Option<u32>>,
     /// Looks at which a cell needed many more rounds than it had seemed to.
@@ -196,9 +198,23 @@ impl Open {
         self.disappointments.get(&cell).copied().unwrap_or(0)
     }
 
+    /// Has these subjects wait, and no others.
+    pub fn rest(&mut self, plan: &Plan, targets: BTreeSet<usize>) {
+        if self.resting != targets {
+            self.resting = targets;
+            self.every = self.spacing(plan);
+        }
+    }
+
+    /// Lists the subjects that wait.
+    pub fn list_resting(&self) -> &BTreeSet<usize> {
+        &self.resting
+    }
+
     /// Tells whether a subject is still measured. Hopeless cells wait as long as any other is open.
     fn is_open(&self, cell: CellIndex) -> bool {
-        !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
+        let rests = self.resting.contains(&cell.target);
+        !rests && !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
     }
 
     /// Takes an interim look at a case after this many rounds of it, if one is planned there. `reachable` says how many rounds a cell

@@ -24,6 +24,22 @@ fn every_case_has_the_starts_of_a_verdict_in_little_time() {
 }
 
 #[test]
+fn an_environment_with_expensive_starts_waits_until_the_others_are_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3, 3.0]);
+    arena.start_ns = vec![1_000_000, 1_000_000, 1_000_000, 2_000_000_000];
+    let (record, _) = session(&mut arena, folder.path(), None, Some(90.0));
+    let session = tare_record::read_session(&record).unwrap().session;
+    let list = |name: &str| -> Vec<u64> {
+        session.trials.iter().filter(|trial| trial.target == name).map(|trial| trial.started_ns).collect()
+    };
+    let expensive_ns = list("layer1");
+    let before = list("layer0").into_iter().filter(|started_ns| *started_ns < expensive_ns[0]).count();
+    assert!(before >= 12 && arena.starts[3] >= 8, "{before} before, {} starts", arena.starts[3]);
+    assert_eq!(verdicts(&findings(&record)), [Verdict::Slower; 2]);
+}
+
+#[test]
 fn the_next_start_is_entered_while_this_one_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 3.0]);
