@@ -9,7 +9,7 @@ use tare_data::facts::keys::RUNTIME_VERSION;
 
 use tare_data::build::Build;
 use tare_data::facts::Facts;
-use tare_data::request::TrialRequest;
+use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
@@ -120,9 +120,10 @@ impl Ready {
         Ready { agent, ..self }
     }
 
-    /// Adds to a request what it is told of the environment.
+    /// Adds to a request what it is told of the environment. A run for its outcome is not timed, and waits for no clock.
     pub(crate) fn adapt_request(&self, request: TrialRequest) -> TrialRequest {
-        let settling_ms = self.kernel.settling.longest.as_millis() as u64;
+        let is_timed = request.amount != Amount::Outcome;
+        let settling_ms = if is_timed { self.kernel.settling.longest.as_millis() as u64 } else { 0 };
         TrialRequest { slower: self.slower, settling_ms, ..request }
     }
 
@@ -325,4 +326,23 @@ pub struct Entrance {
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside: versions, flags, file systems under the places.
     pub outside: Facts,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_for_its_outcome_waits_for_no_clock() {
+        let mut ready = Ready::new(Facts::default(), |_| unreachable!());
+        ready.kernel = KernelFacts::OF_RUNTIME;
+        let settling_ms = |amount: &str| {
+            let case = r#"{"probe": "null", "parameters": {}, "place": null, "peer": null}"#;
+            let json = format!(
+                r#"{{"trial": 0, "case": {case}, "amount": "{amount}", "directory": null, "seed": 0, "deadline_ms": 1, "nonce": 0}}"#
+            );
+            ready.adapt_request(serde_json::from_str(&json).unwrap()).settling_ms
+        };
+        assert_eq!((settling_ms("outcome"), settling_ms("calibrate")), (0, 2_000));
+    }
 }
