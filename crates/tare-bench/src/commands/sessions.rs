@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tare_analysis::findings::Verdict;
+use tare_analysis::findings::{Kind, Why};
 use tare_analysis::statistics::binomial::share_interval;
 use tare_data::generator::Generator;
 
@@ -159,33 +159,28 @@ impl Cells {
         }
     }
 
-    /// Collects the headline cells of a session's document that were compared.
-    fn of(document: &Value) -> Cells {
-        let rows = document["rows"].as_array().into_iter().flatten().filter(|row| row["headline"] == true);
-        rows.fold(Cells::default(), |cells, row| {
-            let cell = &row["cells"][0];
-            // A cell that was not compared has no verdict.
-            let Ok(verdict) = serde_json::from_value::<Verdict>(cell["verdict"].clone()) else {
-                return cells;
-            };
-            let of_chance = match verdict {
-                Verdict::SlowerUnconfirmed
-                | Verdict::FasterUnconfirmed
-                | Verdict::SlowerInFewStarts
-                | Verdict::FasterInFewStarts => true,
-                Verdict::Slower
-                | Verdict::SlowerUnclear
-                | Verdict::SlightlySlower
-                | Verdict::Faster
-                | Verdict::FasterUnclear
-                | Verdict::SlightlyFaster
-                | Verdict::TypicallySame
-                | Verdict::Same
-                | Verdict::Inconclusive => false,
-            };
-            let directed = of_chance || verdict.trend().is_some();
-            cells.with(Cells { directed: directed.into(), of_chance: of_chance.into(), all: 1 })
-        })
+    /// Collects the headline cells of a session's document that were compared. One without an answer is an error: nothing would be counted.
+    fn of(document: &Value) -> Result<Cells, String> {
+        let rows = document["rows"].as_array().ok_or("the document has no rows")?;
+        let rows = rows.iter().filter(|row| row["headline"] == true);
+        rows.map(|row| Cells::of_cell(&row["cells"][0]))
+            .try_fold(Cells::default(), |all, cell| Ok(all.with(cell?)))
+    }
+
+    fn of_cell(cell: &Value) -> Result<Cells, String> {
+        let unread = |e| format!("a cell of the document: {e}");
+        let kind: Kind = serde_json::from_value(cell["answer"].clone()).map_err(unread)?;
+        let why: Option<Why> = serde_json::from_value(cell["why"].clone()).map_err(unread)?;
+        let is_clear = matches!(kind, Kind::Slower | Kind::AtLeast | Kind::Faster);
+        // A direction that may be a state, or one of many cells, or that of a few starts.
+        let of_chance = match why {
+            Some(Why::Seen) => is_clear,
+            Some(Why::Cells | Why::Starts) => true,
+            _ => false,
+        };
+        let [directed, of_chance, all] =
+            [is_clear || of_chance, of_chance, kind != Kind::None].map(u64::from);
+        Ok(Cells { directed, of_chance, all })
     }
 }
 
@@ -257,7 +252,7 @@ fn measured(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> 
     words.extend(case.into_iter().flat_map(|case| ["--only".to_owned(), case.to_owned()]));
     words.extend(trial.margin.into_iter().flat_map(|margin| ["--margin".to_owned(), margin.to_owned()]));
     let document = session::run_session(setting, "quick", &words, seed)?;
-    Ok(Cells::of(&document))
+    Cells::of(&document)
 }
 
 #[cfg(test)]
@@ -268,15 +263,25 @@ mod tests {
 
     #[test]
     fn cells_with_a_direction_are_counted() {
-        let row = |headline: bool, verdict: &str| json!({ "headline": headline, "cells": [{ "verdict": verdict }] });
-        let verdicts = ["slower", "faster_unconfirmed", "same", "not_measured"];
-        let rows: Vec<Value> =
-            verdicts.map(|verdict| row(true, verdict)).into_iter().chain([row(false, "slower")]).collect();
-        let cells = Cells::of(&json!({ "rows": rows }));
-        assert_eq!(cells, Cells { directed: 2, of_chance: 1, all: 3 });
+        let row = |headline: bool, (answer, why): (&str, Option<&str>)| json!({ "headline": headline, "cells": [{ "answer": answer, "why": why }] });
+        let answers = [
+            ("slower", None),
+            ("faster", Some("seen")),
+            ("not_sure", Some("cells")),
+            ("same", None),
+            ("at_most", Some("rounds")),
+            ("none", Some("not_measured")),
+        ];
+        let rows = answers.map(|answer| row(true, answer)).into_iter().chain([row(false, ("slower", None))]);
+        let cells = Cells::of(&json!({ "rows": rows.collect::<Vec<_>>() })).unwrap();
+        assert_eq!(cells, Cells { directed: 3, of_chance: 2, all: 5 });
+        assert!(
+            Cells::of(&json!({ "rows": [{ "headline": true, "cells": [{ "verdict": "slower" }] }] }))
+                .is_err()
+        );
         let missed = BTreeMap::from([("net.rr", 1)]);
         let Lines::Measured(lines) = row_of(&cells, &missed) else { unreachable!() };
-        assert_eq!(lines, ["| `no cost` | 1 | 60 s | 2 of 3 [9.4, 99.2 %] | 1 | `net.rr` 1x |"]);
+        assert_eq!(lines, ["| `no cost` | 1 | 60 s | 3 of 5 [14.7, 94.7 %] | 2 | `net.rr` 1x |"]);
     }
 
     fn row_of(cells: &Cells, missed: &BTreeMap<&str, u64>) -> Lines {
