@@ -378,12 +378,13 @@ fn note_short_budget(
     arena: &dyn Arena,
     observer: &mut dyn Observer,
 ) {
-    let has_command = cases.iter().any(Calibrated::is_command);
+    // A bill says beside its parts what the budget had no time for.
+    let is_compared = has_outcomes && cases.iter().any(Calibrated::is_command);
     let starts_s = started.iter().map(start_s).sum();
     let needed_s = estimate_needed_s((cases, cases.len()), targets, starts_s, now_s(arena));
     let start = |at: usize| find_start_s(&started[at]);
     let needed_s = needed_s + estimate_starts_s((cases, targets), start, |_| has_outcomes, needed_s);
-    if has_command && needed_s > now_s(arena) + left_s {
+    if is_compared && needed_s > now_s(arena) + left_s {
         observer.observe_event(Event::Note(describe_short_budget(needed_s)));
     }
 }
