@@ -37,7 +37,7 @@ that takes next to no time itself. On an AMD EPYC (Zen 4, with retpolines and sa
 TCP_RR over the pair of cards on one processor, and differ in two reads of the clock a round trip: the one that reads takes
 12.9 us, the other 13.7, and with the C library's calls 13.9, as long as netperf. tare reads the clock around each round trip and
 takes 12.9. There `net.rr TCP, veth, 1 CPU` has 1.08 of netperf's transactions [1.07, 1.09] in each of four measurements; it
-had 0.95 on another EPYC, and 0.99 on the Intel machine below.
+had 0.95 on another EPYC, and 0.99 on an Intel machine.
 ";
 
 const COLUMNS: &str = "\
