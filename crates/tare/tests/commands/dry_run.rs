@@ -239,7 +239,7 @@ fn a_dry_run_says_which_environments_a_budget_leaves_out() {
     for absent in left_out {
         assert!(absent["lacks_s"].as_f64().unwrap() > 0.0, "{absent}");
         let note = absent["note"].as_str().unwrap();
-        assert!(note.contains("more than the budget has; name fewer environments, or a longer --budget"));
+        assert!(note.contains("more than the budget has; name fewer environments, or --budget "));
         assert!(said.contains(note), "{note}: {said}");
     }
 }

@@ -65,7 +65,8 @@ impl<'a> Fitting<'a> {
         let cases: Vec<Calibrated> = calibrated.iter().cloned().chain(rest).collect();
         let typical_s = |at: usize| self.environments[at].map(|pace| pace.start_s * ELSEWHERE);
         let start_s = |at: usize| start_s(at).or_else(|| typical_s(at));
-        find_left_out((&cases[..], self.sides), start_s, self.has_outcomes, self.budget_s - now_s)
+        let time_s = (now_s, self.budget_s - now_s);
+        find_left_out((&cases[..], self.sides), start_s, self.has_outcomes, time_s)
     }
 
     /// Computes the share of their typical times that further cases take in an environment at least.

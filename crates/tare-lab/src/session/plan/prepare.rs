@@ -335,7 +335,8 @@ fn leave_out_slow(
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) {
-    let left_out = find_left_out((&*cases, targets), |at| find_start_s(&started[at]), has_outcomes, left_s);
+    let start_s = |at: usize| find_start_s(&started[at]);
+    let left_out = find_left_out((&*cases, targets), start_s, has_outcomes, (now_s(arena), left_s));
     leave_out(left_out, (cases, targets, started), arena, observer);
     note_short_budget((cases, has_outcomes), targets, started, left_s, arena, observer);
 }

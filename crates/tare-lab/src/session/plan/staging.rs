@@ -2,6 +2,7 @@
 
 use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_data::budget::name_budget;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Role, Side, Sides};
 
@@ -31,6 +32,8 @@ pub struct LeftOut {
     pub target: usize,
     /// Seconds that the budget lacks.
     pub lacking_s: f64,
+    /// Seconds of a session that has time for it, and for what was left out before it.
+    pub needed_s: f64,
 }
 
 impl LeftOut {
@@ -46,17 +49,19 @@ impl LeftOut {
     /// Says that an environment of this name is left out, and what would keep it.
     pub fn describe(self, name: &str) -> String {
         let reason = self.to_failure().reason;
-        format!("{name} is left out: {reason}; name fewer environments, or a longer --budget")
+        let budget = name_budget(self.needed_s);
+        format!("{name} is left out: {reason}; name fewer environments, or {budget}")
     }
 }
 
 /// Finds the environments for whose first look a budget has no time, so that the others are decided. Those that stay come first, then
-/// what was named first. Starts for outcomes, where there are any, come before the rounds: those that stay take time for their own.
+/// what was named first. Starts for outcomes, where there are any, come before the rounds: those that stay take time for their own. Of the
+/// budget, `passed_s` are over.
 pub(crate) fn find_left_out(
     (cases, targets): (&[Calibrated], &Sides),
     start_s: impl Fn(usize) -> Option<f64>,
     has_outcomes: bool,
-    left_s: f64,
+    (passed_s, left_s): (f64, f64),
 ) -> Vec<LeftOut> {
     let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
     let is_measured = |at: &usize| targets.role(*at) == Role::Subject && trials_s[*at] > 0.0;
@@ -71,21 +76,27 @@ pub(crate) fn find_left_out(
         let is_kept = |at| has_outcomes && kept.contains(&at);
         estimate_starts_s((cases, targets), &start_s, is_kept, left_s)
     };
-    choose_left_out(&floors, before_s, left_s - floor(0).s)
+    let left_out = choose_left_out(&floors, before_s, left_s - floor(0).s);
+    left_out.into_iter().map(|out| LeftOut { needed_s: passed_s + left_s + out.needed_s, ..out }).collect()
 }
 
 /// Chooses the environments that are left out: of those in this order the first stays, and each other one for which those that stay
-/// leave time. `before_s` is what precedes the rounds where these environments are kept beside the baseline.
+/// leave time. `before_s` is what precedes the rounds where these environments are kept beside the baseline. What is needed is told beyond
+/// what is left.
 fn choose_left_out(floors: &[Floor], before_s: impl Fn(&[usize]) -> f64, left_s: f64) -> Vec<LeftOut> {
     let (mut spent_s, mut kept, mut left_out) = (0.0, Vec::new(), Vec::new());
+    let (mut all_s, mut all) = (0.0, Vec::new());
     for floor in floors {
         kept.push(floor.target);
+        all.push(floor.target);
+        all_s += floor.s;
         let lacking_s = spent_s + floor.s + before_s(&kept) - left_s;
         if kept.len() == 1 || lacking_s <= 0.0 {
             spent_s += floor.s;
         } else {
             kept.pop();
-            left_out.push(LeftOut { target: floor.target, lacking_s });
+            let needed_s = all_s + before_s(&all) - left_s;
+            left_out.push(LeftOut { target: floor.target, lacking_s, needed_s });
         }
     }
     left_out
@@ -98,16 +109,18 @@ mod tests {
     #[test]
     fn what_a_budget_has_no_time_for_is_left_out_and_what_comes_first_stays() {
         let floor = |(target, s): (usize, f64)| Floor { target, s };
-        let left_out = |floors: &[(usize, f64)], left_s: f64| -> Vec<(usize, f64)> {
+        let left_out = |floors: &[(usize, f64)], left_s: f64| -> Vec<(usize, f64, f64)> {
             let floors: Vec<Floor> = floors.iter().copied().map(floor).collect();
             choose_left_out(&floors, |_| 0.0, left_s)
                 .iter()
-                .map(|left| (left.target, left.lacking_s))
+                .map(|left| (left.target, left.lacking_s, left.needed_s))
                 .collect()
         };
         assert_eq!(left_out(&[(2, 10.0), (3, 20.0)], 30.0), []);
-        assert_eq!(left_out(&[(2, 10.0), (3, 90.0), (4, 15.0)], 30.0), [(3, 70.0)]);
-        assert_eq!(left_out(&[(2, 100.0), (3, 1.0)], 30.0), [(3, 71.0)]);
+        assert_eq!(left_out(&[(2, 10.0), (3, 90.0), (4, 15.0)], 30.0), [(3, 70.0, 70.0)]);
+        assert_eq!(left_out(&[(2, 100.0), (3, 1.0)], 30.0), [(3, 71.0, 71.0)]);
+        let two = left_out(&[(2, 10.0), (3, 50.0), (4, 40.0)], 30.0);
+        assert_eq!(two, [(3, 30.0, 30.0), (4, 20.0, 70.0)], "with it, the one before fits as well");
     }
 
     #[test]
@@ -115,15 +128,16 @@ mod tests {
         let floors = [(2, 10.0), (3, 10.0), (4, 10.0)].map(|(target, s)| Floor { target, s });
         let of_each = |kept: &[usize]| kept.iter().map(|target| if *target == 3 { 15.0 } else { 2.0 }).sum();
         assert_eq!(choose_left_out(&floors, |_| 0.0, 30.0), []);
-        assert_eq!(choose_left_out(&floors, of_each, 30.0), [LeftOut { target: 3, lacking_s: 7.0 }]);
+        let expected = LeftOut { target: 3, lacking_s: 7.0, needed_s: 7.0 };
+        assert_eq!(choose_left_out(&floors, of_each, 30.0), [expected]);
     }
 
     #[test]
-    fn an_environment_that_is_left_out_says_how_much_is_lacking() {
-        let left_out = LeftOut { target: 2, lacking_s: 70.4 };
+    fn an_environment_that_is_left_out_says_how_much_is_lacking_and_what_would_do() {
+        let left_out = LeftOut { target: 2, lacking_s: 70.4, needed_s: 130.4 };
         assert_eq!(
             left_out.describe("gvisor"),
-            "gvisor is left out: 12 rounds of it take 70 s more than the budget has; name fewer environments, or a longer --budget"
+            "gvisor is left out: 12 rounds of it take 70 s more than the budget has; name fewer environments, or --budget 3m"
         );
     }
 

@@ -99,7 +99,7 @@ impl Outlook {
             }
             Until::Budget(whole) => {
                 let left_s = (Budget::for_session(whole, Instant::now()).seconds() - begin_s).max(1.0);
-                left_out = forecast.leave_out(left_s);
+                left_out = forecast.leave_out((begin_s, left_s));
                 let outcomes_s = forecast.estimate_outcomes_s(left_s);
                 let left_s = left_s - outcomes_s;
                 let starts = forecast.list_starts();
@@ -222,13 +222,13 @@ impl<'a> Forecast<'a> {
         enter_s + calibrated.filter_map(|(_, pace)| pace.as_ref().ok()).map(ns).sum::<f64>() / 1e9
     }
 
-    /// Leaves out the environments for which a budget has no time.
-    fn leave_out(&mut self, left_s: f64) -> Vec<Absent> {
+    /// Leaves out the environments for which a budget has no time, of which this much is over and left when all are entered.
+    fn leave_out(&mut self, time_s: (f64, f64)) -> Vec<Absent> {
         let is_known = |at: usize| self.environments[at].is_some();
         let cases: Vec<Calibrated> =
             self.cases.iter().map(|case| case.clone().assume_quickest(is_known)).collect();
         let start_s = |at: usize| self.find_start_s(at);
-        let left_out = find_left_out((&cases[..], self.targets), start_s, self.has_outcomes, left_s);
+        let left_out = find_left_out((&cases[..], self.targets), start_s, self.has_outcomes, time_s);
         for out in &left_out {
             let is_its = |at: &usize| *at == out.target || self.targets.partner_of(*at) == Some(out.target);
             for at in (0..self.targets.len()).filter(is_its) {
@@ -333,10 +333,11 @@ mod tests {
             (environment.as_str(), note.as_str()),
             (
                 "gvisor",
-                "gvisor is left out: 12 rounds of it take 1 s more than the budget has; name fewer environments, or a longer --budget"
+                "gvisor is left out: 12 rounds of it take 1 s more than the budget has; name fewer environments, or --budget 10s"
             )
         );
         assert!(short.seconds.unwrap() < 2.0, "{:?}", short.seconds);
+        assert!(in_budget(10).left_out.is_empty(), "the budget that is named would do");
         let long = in_budget(30);
         assert_eq!((long.comparisons, long.left_out.len()), (2, 0));
         // 1.05 s to begin; eight starts of 1.03 s; twelve rounds of two pairs of 5 ms, and of 3 and 20 ms alone.
