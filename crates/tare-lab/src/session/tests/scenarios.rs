@@ -1,6 +1,6 @@
 //! Whole sessions of environments whose costs do not stay as they are: tails, states, spells, drift, starts that differ.
 //!
-//! `bench/arena` runs all of them by the hundred and writes the table of docs/method/statistics.md.
+//! `bench/arena` runs all of them by the hundred and prints the table of docs/method/states.md.
 
 use std::collections::BTreeMap;
 
