@@ -3,6 +3,10 @@
 //! As netperf's TCP_STREAM and TCP_MAERTS, with writes of 16 KiB. The size of a write is worth a factor of four and
 //! the congestion control one of 1.4 (netperf on loopback, two processors), so both are parameters, and only like is
 //! compared with like. A batch ends when the receiving end has all of it, not when it is in a buffer. tcp(7).
+//!
+//! Since revision 2 the receiving end reads at least 128 KiB at a time, as netperf and iperf3 do by default, and sleeps until as much is
+//! there (SO_RCVLOWAT, socket(7)), where its system can: a receiver that is woken for each segment now and then falls into a state of
+//! half the rate.
 
 use crate::probe::describing::*;
 
@@ -34,7 +38,7 @@ pub static PROBE: Probe = Probe {
     ],
     family: Family::Network { placed: false },
     alternates: |_| Alternates::Alone("it works for a fixed time, or a fixed amount"),
-    revision: 1,
+    revision: 2,
     label: |parameters| {
         let text = |key| parameters.get_text(key).unwrap_or_default();
         let direction = if text("direction") == "receive" { "receive" } else { "send" };

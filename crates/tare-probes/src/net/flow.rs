@@ -63,6 +63,17 @@ pub struct Transfer {
     pub congestion: Option<String>,
 }
 
+/// Bytes of a read at the receiving end, at least: as many as netperf's and iperf3's, whose reads do not follow the size of a write.
+const LEAST_READ: usize = 128 << 10;
+
+impl Transfer {
+    /// Computes the size of an end's buffer: a write of it, or a read.
+    pub(crate) fn buffer_bytes(&self, sends: Direction) -> usize {
+        let write = self.size as usize;
+        if self.direction == sends { write } else { write.max(LEAST_READ) }
+    }
+}
+
 /// The direction of the bytes, as the near end sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use rustix::net::sockopt;
 use tare_data::failure::{Failure, FailureKind};
 
 use super::connections::{self, Welcome};
-use super::flow::{Flow, RESPONSE, Rounds, Transfer, Transport};
+use super::flow::{Direction, Flow, RESPONSE, Rounds, Transfer, Transport};
 use super::meeting::{Door, Meeting};
 use super::token::{TOKEN_BYTES, Token};
 use super::{datagrams, hops, sockets, streams, transfer};
@@ -62,7 +62,7 @@ impl Serving {
             Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {
                 ((*request as usize).max(TOKEN_BYTES) + 1, *response as usize)
             }
-            Flow::Transfer(Transfer { size, .. }) => (*size as usize, 1),
+            Flow::Transfer(transfer) => (transfer.buffer_bytes(Direction::Receive), 1),
             Flow::Hops => (1, 1),
         };
         let incoming = Buffer::new_zeroed(incoming)?;

@@ -114,6 +114,11 @@ pub(crate) fn wait_at_most(socket: &impl AsFd, wait: Wait, longest: Option<Durat
     set_option(socket, option, &time)
 }
 
+/// Lets a waiting receiver sleep until this many bytes are there (socket(7), SO_RCVLOWAT), where the system can.
+pub(crate) fn wake_at(socket: &impl AsFd, bytes: usize) {
+    let _ = set_option(socket, libc::SO_RCVLOWAT, &i32::try_from(bytes).unwrap_or(i32::MAX));
+}
+
 /// Sets an option that a socket of any kind has; `T` is what the kernel reads for it.
 pub(crate) fn set_option<T: Copy>(socket: &impl AsFd, option: i32, value: &T) -> Result<(), Errno> {
     let (value, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);

@@ -28,10 +28,16 @@ crate::timed! {
         Ok(())
     }
 
-    /// Receives exactly `bytes` bytes into a buffer, over and over.
+    /// Receives exactly `bytes` bytes into a buffer, over and over, and sleeps until a whole one is there while there are two to come.
     fn receive_bytes(connection: BorrowedFd<'_>, bytes: u64, buffer: &mut [u8]) -> Result<(), Errno> {
-        let mut left = bytes;
+        let (mut left, mut wakes_at) = (bytes, 1);
         while left > 0 {
+            // A call that has taken a part of its bytes sleeps until as many as at first are there again: they must be still to come.
+            let enough = if left / 2 >= buffer.len() as u64 { buffer.len() } else { 1 };
+            if enough != wakes_at {
+                sockets::wake_at(&connection, enough);
+                wakes_at = enough;
+            }
             let room = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             match recv(connection, &mut buffer[..room])? {
                 0 => return Err(Errno::PIPE),
@@ -140,5 +146,30 @@ pub(crate) fn answer_batches(direction: Direction, connection: BorrowedFd<'_>, b
         if told.is_err() {
             return 7;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    use rustix::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn a_receiver_sleeps_for_no_more_than_is_still_to_come() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (receiver, _) = listener.accept().unwrap();
+        sockets::set_deadline(&receiver, sockets::SILENCE).unwrap();
+        // The first call takes a part of its bytes, and what is left is less than a buffer.
+        sender.write_all(&[1; 100]).unwrap();
+        let received = std::thread::spawn(move || receive_bytes(receiver.as_fd(), 300, &mut [0; 256]));
+        std::thread::sleep(Duration::from_millis(20));
+        sender.write_all(&[1; 200]).unwrap();
+        assert_eq!(received.join().unwrap(), Ok(()));
     }
 }

@@ -13,10 +13,12 @@ pub(super) fn measure_net_stream(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let direction = parameters.one_of("direction", &directions)?;
     let size = u32::try_from(parameters.get_integer("size")?).unwrap_or(u32::MAX);
     let congestion = Some(parameters.get_text("congestion")?.to_owned()).filter(|name| name != SYSTEM);
-    let flow = Flow::Transfer(Transfer { direction, size, congestion: congestion.clone() }).into_checked()?;
+    let wanted = Transfer { direction, size, congestion: congestion.clone() };
+    let buffer_bytes = wanted.buffer_bytes(Direction::Send);
+    let flow = Flow::Transfer(wanted).into_checked()?;
     let placement = Placement::pin_this_side(parameters)?;
     let mut far = Far::open(trial, &flow, placement)?;
-    let mut buffer = Buffer::new_random(size as usize, trial.seed())?;
+    let mut buffer = Buffer::new_random(buffer_bytes, trial.seed())?;
     let mut connection: Option<OwnedFd> = None;
     let mut sent_again = 0;
     let request = if far.is_netserver() { transfer::request_whole } else { transfer::request_batch };
