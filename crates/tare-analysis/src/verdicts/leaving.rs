@@ -27,12 +27,14 @@ pub(crate) fn safe_p(plan: &Plan) -> f64 {
 /// corrected.
 pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     // Within the margin it is the same, whether or not a slight difference is confirmed.
-    if judged.verdict.is_within_margin() {
-        return true;
-    }
-    judged.verdict.is_settled()
-        && !judged.seen.may_be_state(Interval::from_logarithms(judged.interval))
-        && safe_p.is_none_or(|safe_p| judged.p <= safe_p && judged.is_safe)
+    judged.verdict.is_within_margin()
+        || is_found(judged, safe_p) && !judged.seen.may_be_state(Interval::from_logarithms(judged.interval))
+}
+
+/// Tells whether a direction is decided and would stay a verdict whatever the other cells show. A cost that is planted leaves then: it is
+/// the same in every state.
+pub(crate) fn is_found(judged: &Judgement, safe_p: Option<f64>) -> bool {
+    judged.verdict.is_settled() && safe_p.is_none_or(|safe_p| judged.p <= safe_p && judged.is_safe)
 }
 
 /// Tells whether another state of an environment may take back what is decided: such states come and go. A direction that is far is of

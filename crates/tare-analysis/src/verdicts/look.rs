@@ -8,7 +8,7 @@ use crate::findings::sameness::LASTING;
 use crate::findings::{Cell, Missing, Needed};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::judge::judge_pairs;
-use crate::verdicts::leaving::{is_beyond_reach, may_be_state, may_leave, safe_p};
+use crate::verdicts::leaving::{is_beyond_reach, is_found, may_be_state, may_leave, safe_p};
 use crate::verdicts::pairs::pair_rounds;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress};
 use crate::verdicts::stopping::Schedule;
@@ -147,13 +147,14 @@ impl<'a> Look<'a> {
     }
 
     fn is_done(&self, (target, judged): (usize, &Judged)) -> bool {
-        let corrected = self.role(target) != Role::Control;
+        let safe_p = (self.role(target) != Role::Control).then_some(self.safe_p);
+        let is_found_planted = |judgement| self.role(target) == Role::Planted && is_found(judgement, safe_p);
         match (&judged.cell, &judged.judgement) {
             // An environment that missed rounds is judged by the rounds it has, but a verdict between looks
             // stops nothing.
             (Cell::Compared(comparison), Some(judgement)) => {
                 comparison.decided_at.is_some_and(|rounds| self.judge.schedule.is_look(rounds))
-                    && may_leave(judgement, corrected.then_some(self.safe_p))
+                    && (may_leave(judgement, safe_p) || is_found_planted(judgement))
             }
             (Cell::Missing(Missing::NotReached), _) => false,
             _ if judged.may_change => false,

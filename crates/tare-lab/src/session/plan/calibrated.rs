@@ -129,8 +129,9 @@ impl Calibrated {
         });
         let is_plain = case.place.is_none() && case.peer.is_none() && !case.probe.starts_with(USER);
         let pace = self.paces.first()?.as_ref().ok()?;
-        (is_timed && is_plain && !self.is_start() && pace.fixed_ns.is_none())
-            .then(|| Some(cost_ns(*pace, self.amount(scale)?) / 1e9))?
+        let can_be = is_timed && is_plain && !self.is_start() && pace.fixed_ns.is_none();
+        let amount = self.pair_amount(scale, 0).or_else(|| self.amount(scale)).filter(|_| can_be)?;
+        Some(cost_ns(*pace, amount) / 1e9)
     }
 
     pub fn plan(&self, scale: f64, targets: &Sides, brief: &BTreeMap<String, String>) -> PlannedCase {

@@ -40,7 +40,7 @@ fn found(session: &Session) -> Option<bool> {
 fn a_planted_cost_is_found_and_leaves_while_others_go_on() {
     let (session, _) = measured(&[ON_THE_EDGE, 1.0], 1.05, 1.0, 60.0);
     assert_eq!(found(&session), Some(true));
-    assert!(rounds_of(&session, PLANTED) <= 153 + 30, "{}", rounds_of(&session, PLANTED));
+    assert!(rounds_of(&session, PLANTED) <= 45, "{}", rounds_of(&session, PLANTED));
     assert!(rounds_of(&session, "layer0") > 500);
     let findings = tare_analysis::compute_findings(&session, &Options::default());
     assert_eq!(findings.subjects, ["layer0", "layer1"]);
@@ -81,7 +81,7 @@ fn nothing_is_said_of_a_cost_that_had_less_time_than_the_others() {
 
 #[test]
 fn a_short_session_has_no_planted_cost() {
-    let (session, _) = measured(&[ON_THE_EDGE], 1.05, 1.0, 5.0);
+    let (session, _) = measured(&[ON_THE_EDGE], 1.05, 1.0, 1.5);
     assert!(session.plan.planted.is_none() && session.plan.targets.len() == 3);
     assert_eq!(found(&session), None);
 }
