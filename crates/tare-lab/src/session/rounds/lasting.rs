@@ -76,9 +76,11 @@ impl Lasting {
     /// Finds the next block that is wanted, of a session whose budget may be spent at some time.
     pub fn find_next(&self, now_ns: u64, until_ns: Option<u64>, wanted: Wanted) -> Option<Block> {
         let block = *self.blocks.get(self.done)?;
-        let interval_ns =
-            until_ns.map_or(INTERVAL_S * 1e9, |until_ns| until_ns as f64 / (1 + self.blocks.len()) as f64);
-        let is_due = now_ns as f64 >= interval_ns * (1 + self.done) as f64;
+        let (number, of) = ((1 + self.done) as f64, (1 + self.blocks.len()) as f64);
+        // In the second half of the time: what the first decides does not wait for them.
+        let due_ns = until_ns
+            .map_or(INTERVAL_S * 1e9 * number, |until_ns| until_ns as f64 * (1.0 + number / of) / 2.0);
+        let is_due = now_ns as f64 >= due_ns;
         let is_wanted = match wanted {
             Wanted::Due => is_due,
             Wanted::First => block.0 == LastingWork::ALL[0],

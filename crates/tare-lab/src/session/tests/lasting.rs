@@ -5,6 +5,7 @@ use tare_data::generator::Generator;
 use tare_data::session::lasting::{LastingWork, Stretch};
 
 use super::*;
+use crate::session::rounds::lasting::{Lasting, Wanted};
 
 /// Runs a session that measures work that lasts, and reads it.
 fn lasting_session(arena: &mut FakeArena, folder: &Path, budget_s: f64) -> Session {
@@ -56,10 +57,11 @@ fn a_session_that_is_resumed_goes_on_with_the_stretches_that_are_missing() {
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
     let whole = lasting_session(&mut arena, folder.path(), 36.0);
     let half = whole.stretches.iter().filter(|stretch| stretch.round < 4).cloned();
-    let done = |stretches: Vec<Stretch>| {
-        crate::session::rounds::lasting::Lasting::new(&whole.plan.lasting, &stretches).count_missing()
-    };
+    let left = |stretches: Vec<Stretch>| Lasting::new(&whole.plan.lasting, &stretches);
+    let done = |stretches: Vec<Stretch>| left(stretches).count_missing();
     assert_eq!([done(Vec::new()), done(half.collect()), done(whole.stretches.clone())], [2, 1, 0]);
+    let due = |at_ns| left(Vec::new()).find_next(at_ns, Some(90_000_000_000), Wanted::Due).is_some();
+    assert_eq!([59, 60].map(|at_s| due(at_s * 1_000_000_000)), [false, true], "the first half is for rounds");
 }
 
 /// Counts sessions of half a minute with an answer that is plainly the same, with a long ratio that holds the truth, and with a sign of
