@@ -1,6 +1,6 @@
 //! The live arena: trials in environments that are really entered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tare_data::facts::keys::PROOF_AT_NS as PROOF_TIME_FACT;
@@ -87,8 +87,8 @@ pub struct LiveArena<'a> {
 pub(super) struct LiveTarget<'a> {
     pub(super) resolved: Resolved,
     pub(super) inside: Option<Inside<'a>>,
-    /// The start after this one, which was entered while this one is measured.
-    next: Option<(Started, Inside<'a>)>,
+    /// The starts after this one, which were entered while this one is measured.
+    next: VecDeque<(Started, Inside<'a>)>,
     /// Data that it may still send in this session.
     pub(super) left: Left,
     /// Facts are taken once a session: they do not change from start to start.
@@ -124,7 +124,7 @@ impl<'a> LiveArena<'a> {
         let target = |resolved| LiveTarget {
             resolved,
             inside: None,
-            next: None,
+            next: VecDeque::new(),
             left: Left::new(),
             described: None,
             #[cfg(unix)]
@@ -294,6 +294,14 @@ impl<'a> LiveArena<'a> {
         outcome
     }
 
+    /// Leaves starts of an environment.
+    fn leave_starts(&mut self, starts: impl IntoIterator<Item = Inside<'a>>) {
+        for Inside { entered, link, .. } in starts {
+            let patience = link.ask_to_leave(PATIENCE);
+            self.left.extend(stuck(entered.leave_environment(patience)));
+        }
+    }
+
     /// Enters an environment, and waits for nothing.
     fn launch(&mut self, index: usize) -> Result<Launched<'a>, Failure> {
         let Resolved { target, ready } = &self.targets[index].resolved;
@@ -392,10 +400,11 @@ impl Arena for LiveArena<'_> {
     }
 
     fn enter_environment(&mut self, index: usize) -> Result<Started, Failure> {
-        let next = self.targets[index].next.take();
+        let next = self.targets[index].next.pop_front();
         #[cfg(unix)]
         self.watch_others(&[index]);
-        self.leave_environment(index);
+        let left = self.targets[index].inside.take();
+        self.leave_starts(left);
         let (started, mut inside) = next.map_or_else(|| self.make_start(index), Ok)?;
         #[cfg(unix)]
         for other in self.targets.iter_mut().filter_map(|target| target.inside.as_mut()) {
@@ -408,7 +417,8 @@ impl Arena for LiveArena<'_> {
     fn enter_ahead(&mut self, index: usize) {
         if !self.targets[index].resolved.ready.kernel.settling.usual.is_zero() {
             // A start that fails is tried again when it is needed, and then its reason is reported.
-            self.targets[index].next = self.make_start(index).ok();
+            let next = self.make_start(index).ok();
+            self.targets[index].next.extend(next);
         }
     }
 
@@ -505,11 +515,9 @@ impl Arena for LiveArena<'_> {
 
     fn leave_environment(&mut self, index: usize) {
         let LiveTarget { inside, next, .. } = &mut self.targets[index];
-        for Inside { entered, link, .. } in inside.take().into_iter().chain(next.take().map(|(_, next)| next))
-        {
-            let patience = link.ask_to_leave(PATIENCE);
-            self.left.extend(stuck(entered.leave_environment(patience)));
-        }
+        let all: Vec<Inside<'_>> =
+            inside.take().into_iter().chain(next.drain(..).map(|(_, next)| next)).collect();
+        self.leave_starts(all);
     }
 }
 

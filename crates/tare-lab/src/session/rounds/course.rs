@@ -3,7 +3,7 @@
 //! A cell that is decided goes on now and then, because an environment may be in a state that lasts for a while. Where the answer is
 //! gone the cell is open again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tare_analysis::bill::ROUNDS_OF_A_PRICE;
 use tare_analysis::findings::sameness::FEWEST_STARTS;
@@ -67,8 +67,8 @@ pub struct TargetState {
     pub since_round: u32,
     /// Cases that the current start has had a trial of.
     pub cases: BTreeSet<usize>,
-    /// When the start after it has settled, which was entered ahead.
-    pub next_settled_ns: u64,
+    /// When the starts after it have settled, which were entered ahead.
+    pub settled_ns: VecDeque<u64>,
     /// Number of starts so far, and the time of the last.
     pub start: Start,
     /// Starts that failed in a row.

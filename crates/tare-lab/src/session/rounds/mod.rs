@@ -42,6 +42,8 @@ const ROUNDS_A_REPEAT: usize = 10;
 const MOST_FAILED_ROUNDS: u32 = 10;
 /// An environment whose start fails this often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
+/// Starts that are entered ahead where a start has to settle: gVisor's takes a second, and a verdict needs eight.
+const STARTS_AHEAD: usize = 3;
 /// Time after which what was written is synced: a crash of the machine loses this much, and one of tare nothing.
 const SYNC_NS: u64 = 1_000_000_000;
 /// Time after which limits are counted again: of a session that is killed, the rest is not known.
@@ -172,15 +174,15 @@ impl<'a> Rounds<'a> {
         if was_complete && self.next_case().is_none() {
             self.observer.observe_event(Event::Note(NOTHING_LEFT.into()));
         }
-        if !self.course.pilot.trials_are_starts {
-            (0..self.course.targets.len()).for_each(|target| self.enter_ahead(target));
-        }
         self.count_all_limits(true)?;
         self.course.reserved_ns = self.lasting.estimate_missing_ns(&self.course);
         let compared = self.compare_outcomes();
         self.overdue.note_outcomes(&mut self.course);
         let is_over = matches!(compared, Ok(true));
         let mut stopped = compared.err();
+        if stopped.is_none() && !is_over && !self.course.pilot.trials_are_starts {
+            (0..self.course.targets.len()).for_each(|target| self.enter_ahead(target));
+        }
         while stopped.is_none()
             && !is_over
             && let Some(case) = self.next_case()
@@ -264,6 +266,7 @@ impl<'a> Rounds<'a> {
         for target in &entered {
             self.count_limits(*target, false)?;
             self.arena.leave_environment(*target);
+            self.course.targets[*target].settled_ns.clear();
         }
         for (target, rounds) in self.lasting.draw_visits(block, &self.course) {
             if !self.lasting.is_given_up(target) {
@@ -430,7 +433,7 @@ impl<'a> Rounds<'a> {
         for (target, share) in open.into_iter().zip(shares) {
             let state = &self.course.targets[target];
             let since_s = self.trials_s - state.since_s;
-            let is_settled = self.arena.now_ns() >= state.next_settled_ns;
+            let is_settled = state.settled_ns.front().is_none_or(|at_ns| self.arena.now_ns() >= *at_ns);
             let is_due = match self.course.until_ns {
                 Some(_) if !is_settled => false,
                 Some(_) => {
@@ -505,11 +508,12 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Enters the next start of an environment ahead, where starts of it settle.
+    /// Enters the next starts of an environment ahead, where starts of it settle: they wait without computing, and do so together.
     fn enter_ahead(&mut self, index: usize) {
-        if let Ok(Started { settling_ns, .. }) = self.course.pilot.started[index] {
+        let Ok(Started { settling_ns, .. }) = self.course.pilot.started[index] else { return };
+        while self.course.targets[index].settled_ns.len() < STARTS_AHEAD {
             self.arena.enter_ahead(index);
-            self.course.targets[index].next_settled_ns = self.arena.now_ns() + settling_ns;
+            self.course.targets[index].settled_ns.push_back(self.arena.now_ns() + settling_ns);
         }
     }
 
@@ -524,6 +528,7 @@ impl<'a> Rounds<'a> {
                 Ok(started) => {
                     self.course.pilot.started[index] = Ok(started);
                     self.count_limits(index, true)?;
+                    self.course.targets[index].settled_ns.pop_front();
                     self.enter_ahead(index);
                     let state = &mut self.course.targets[index];
                     // With what leaving the one before takes.

@@ -62,7 +62,10 @@ impl Visits<'_> {
     pub fn leave_all(&mut self) -> Vec<usize> {
         let all = 0..self.course.session.plan.targets.len();
         let entered: Vec<usize> = all.filter(|at| self.course.pilot.started[*at].is_ok()).collect();
-        entered.iter().for_each(|target| self.arena.leave_environment(*target));
+        for target in &entered {
+            self.arena.leave_environment(*target);
+            self.course.targets[*target].settled_ns.clear();
+        }
         entered
     }
 

@@ -40,11 +40,11 @@ fn an_environment_with_expensive_starts_waits_until_the_others_are_decided() {
 }
 
 #[test]
-fn the_next_start_is_entered_while_this_one_is_measured() {
+fn the_next_starts_are_entered_while_this_one_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 3.0]);
     session(&mut arena, folder.path(), Some(20), None);
-    assert_eq!(arena.ahead, arena.starts);
+    assert_eq!(arena.ahead, arena.starts.iter().map(|starts| starts + 2).collect::<Vec<_>>());
 }
 
 #[test]
@@ -57,5 +57,6 @@ fn a_start_is_not_left_before_the_next_has_settled() {
         arena.starts[2]
     };
     assert!(starts(0) > 50, "{}", starts(0));
-    assert!((8..=11).contains(&starts(1_000_000_000)), "{}", starts(1_000_000_000));
+    // Three settle at once, in a second.
+    assert!((24..=33).contains(&starts(1_000_000_000)), "{}", starts(1_000_000_000));
 }
