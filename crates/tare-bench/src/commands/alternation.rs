@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tare_analysis::statistics::normal::upper_tail_at;
 use tare_data::names::Parameters;
+use tare_data::session::Session;
 use tare_probes::find_probe;
 use tare_probes::probe::Alternates;
 
@@ -28,13 +29,17 @@ pub struct Request {
     setting: Setting,
 }
 
-/// Logarithm of a ratio, with its interval.
+/// Logarithm of a ratio, with its interval, and the seconds of the trials that it is from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Estimate {
     value: f64,
     low: f64,
     high: f64,
+    s: f64,
 }
+
+/// Seconds of trials by case and environment; those of the baseline are of trials that ran alone.
+type Seconds = BTreeMap<(String, String), f64>;
 
 /// Ratios of a case in one environment: in turns and alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,12 +53,17 @@ pub fn run_alternation(request: &Request) -> Result<bool, String> {
     let setting = &request.setting;
     let subjects = SUBJECTS.map(|subject| format!("{subject},{}", without_turns(subject))).join(",");
     let rounds = setting.rounds().to_string();
+    let folder = tempfile::Builder::new().prefix("alternation-").tempdir_in(&setting.scratch);
+    let folder = folder.map_err(|e| e.to_string())?;
+    let record = folder.path().join("session.tare");
     let mut words: Vec<String> = ["--in", &subjects, "--rounds", &rounds].map(str::to_owned).into();
+    words.extend(["--record".to_owned(), record.display().to_string()]);
     if !request.cases.is_empty() {
         words.extend(["--only".into(), request.cases.join(",")]);
     }
     let found = session::run_session(setting, "full", &words, setting.seed)?;
-    let rows = collect_rows(&found)?;
+    let recording = tare_record::read_session(&record).map_err(|e| e.to_string())?;
+    let rows = collect_rows(&found, &add_up_seconds(&recording.session))?;
     let tests = rows.values().flatten().flatten().count();
     let lines: BTreeMap<String, Lines> =
         rows.iter().map(|(case, both)| (case.clone(), show_row(case, both, tests))).collect();
@@ -74,16 +84,35 @@ fn without_turns(subject: &str) -> String {
     format!("{subject}{}turns=no", if subject.contains('?') { '&' } else { '?' })
 }
 
+/// Adds up the trials of a session.
+fn add_up_seconds(session: &Session) -> Seconds {
+    let baseline = session.baseline().map(|baseline| baseline.name.clone());
+    let mut seconds = Seconds::new();
+    for trial in &session.trials {
+        if trial.partner.is_none() || Some(&trial.target) != baseline.as_ref() {
+            let of = seconds.entry((trial.case.clone(), trial.target.clone())).or_default();
+            *of += trial.host_elapsed_ns as f64 / 1e9;
+        }
+    }
+    seconds
+}
+
 /// Reads the cases of a session's headline rows that can take turns, each with its ratios in [`SUBJECTS`].
-fn collect_rows(document: &Value) -> Result<BTreeMap<String, Vec<Option<Both>>>, String> {
+fn collect_rows(document: &Value, seconds: &Seconds) -> Result<BTreeMap<String, Vec<Option<Both>>>, String> {
+    let baseline = document["baseline"].as_str().unwrap_or_default();
     let mut rows = BTreeMap::new();
     for row in headline_rows(document) {
         let id = row["case"].as_str().unwrap_or_default();
         if find_reason(id)?.is_some() {
             continue;
         }
-        let cell = |at: usize| Estimate::from_comparison(&row["cells"][at]["comparison"]);
-        let both = |at: usize| Some(Both { turns: cell(2 * at)?, alone: cell(2 * at + 1)? });
+        let of = |target: &str| seconds.get(&(id.to_owned(), target.to_owned())).copied().unwrap_or(0.0);
+        let cell = |at: usize, more_s: f64| {
+            let cell = &row["cells"][at];
+            Estimate::from_comparison(&cell["comparison"], more_s + of(cell["environment"].as_str()?))
+        };
+        let both =
+            |at: usize| Some(Both { turns: cell(2 * at, 0.0)?, alone: cell(2 * at + 1, of(baseline))? });
         rows.insert(id.to_owned(), (0..SUBJECTS.len()).map(both).collect());
     }
     Ok(rows)
@@ -121,15 +150,20 @@ fn find_reason(id: &str) -> Result<Option<&'static str>, String> {
 
 impl Estimate {
     /// Reads a comparison that has an interval.
-    fn from_comparison(comparison: &Value) -> Option<Estimate> {
+    fn from_comparison(comparison: &Value, s: f64) -> Option<Estimate> {
         let [value, low, high] =
             ["slowdown", "low_alone", "high_alone"].map(|field| comparison[field].as_f64());
-        Some(Estimate { value: value?.ln(), low: low?.ln(), high: high?.ln() })
+        Some(Estimate { value: value?.ln(), low: low?.ln(), high: high?.ln(), s })
     }
 
     fn show(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(f64::exp);
         format!("{value:.3} [{low:.3}, {high:.3}]")
+    }
+
+    /// Computes the time to a width, up to a constant.
+    fn cost(&self) -> f64 {
+        (self.high - self.low).powi(2) * self.s
     }
 }
 
@@ -155,6 +189,10 @@ fn show_row(case: &str, row: &[Option<Both>], tests: usize) -> Lines {
             format!("{}, {}{word}", both.turns.show(), both.alone.show())
         }));
     }
+    let logs: Vec<f64> =
+        row.iter().flatten().map(|both| (both.alone.cost() / both.turns.cost()).ln()).collect();
+    let gain = (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp();
+    fields.push(if gain.is_finite() && !logs.is_empty() { format!("{gain:.2}") } else { "-".into() });
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
     match row.iter().flatten().next() {
         Some(_) => Lines::Measured(vec![format_table_line(fields)]),
@@ -170,11 +208,16 @@ fn document(setting: &Setting, machine: String, alone: String, cases: Vec<String
             "# Taking turns and running alone\nWritten by `./bench/alternation`: one session of `full`, in which each environment takes \
              part twice. In each cell stands the\nslowdown against native by trials that take turns, and then by trials that run alone, one \
              after the other (`turns=no`). [ ] = 95 %\ninterval. A row **differs** where the two are further apart than chance makes \
-             any of all these cells (5 %, Bonferroni).\n\n## Cases that always run alone\n{alone}"
+             any of all these cells (5 %, Bonferroni). *Gain* is the time\nthat trials alone take to an interval as narrow, over that of \
+             turns: squared width times the seconds of the trials, in the\nmean of the environments.\n\n## Cases that always run alone\n{alone}"
         ),
         machine,
         tools: "none: both are tare".into(),
-        columns: format!("| case | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len())),
+        columns: format!(
+            "| case | {} | gain |\n|---|{}---:|",
+            columns.join(" | "),
+            "---|".repeat(columns.len())
+        ),
         order: cases,
     }
 }
@@ -186,26 +229,28 @@ mod tests {
     use super::*;
 
     fn document_of(case: &str, slowdowns: [f64; 8]) -> Value {
-        let cell = |slowdown: f64| json!({ "comparison": { "slowdown": slowdown, "low_alone": slowdown * 0.99, "high_alone": slowdown * 1.01 } });
-        json!({ "rows": [{ "headline": true, "case": case, "cells": slowdowns.map(cell) }] })
+        let cell = |slowdown: f64| json!({ "environment": "a", "comparison": { "slowdown": slowdown, "low_alone": slowdown * 0.99, "high_alone": slowdown * 1.01 } });
+        json!({ "baseline": "native", "rows": [{ "headline": true, "case": case, "cells": slowdowns.map(cell) }] })
     }
 
     #[test]
     fn ratios_in_turns_stand_beside_those_alone_and_differences_are_marked() {
-        let rows =
-            collect_rows(&document_of("sys.getppid", [1.0, 1.01, 1.5, 1.5, 1.02, 1.02, 1.05, 1.2])).unwrap();
+        let document = document_of("sys.getppid", [1.0, 1.01, 1.5, 1.5, 1.02, 1.02, 1.05, 1.2]);
+        let of = |target: &str, s| (("sys.getppid".to_owned(), target.to_owned()), s);
+        let rows = collect_rows(&document, &[of("native", 4.0), of("a", 2.0)].into()).unwrap();
         let row = &rows["sys.getppid"];
         let equal: Vec<bool> = row.iter().flatten().map(|both| both.is_equal(4)).collect();
         assert_eq!(equal, [true, true, true, false]);
         let Lines::Measured(lines) = show_row("sys.getppid", row, 4) else { panic!("there are intervals") };
         assert!(lines[0].contains("| 1.000 [0.990, 1.010], 1.010 [1.000, 1.020] |"), "{lines:?}");
-        assert!(lines[0].ends_with("1.200 [1.188, 1.212] **differs** |"), "{lines:?}");
+        let end = "1.200 [1.188, 1.212] **differs** | 3.00 |";
+        assert!(lines[0].ends_with(end), "as wide in three times the time: {lines:?}");
     }
 
     #[test]
     fn what_is_always_alone_is_listed_with_its_reason() {
         let document = document_of("mem.latency?size=32MiB", [1.0; 8]);
-        assert!(collect_rows(&document).unwrap().is_empty());
+        assert!(collect_rows(&document, &Seconds::new()).unwrap().is_empty());
         assert!(
             list_alone(&document)
                 .unwrap()
