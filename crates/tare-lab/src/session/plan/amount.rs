@@ -31,11 +31,8 @@ const PAIR_COUNTED: f64 = 24.0;
 const PAIR_NS: f64 = 12e6;
 /// Time of the passes of a pair, of which a disk makes few.
 const PASSES_NS: f64 = 40e6;
-/// Time of a pair of commands of one's own...
-const PAIR_OF_RUNS_NS: f64 = 160e6;
-/// ...and the longer one in which it may have as many runs as "same" needs in the rounds of its first look.
-const PAIR_OF_ENOUGH_RUNS_NS: f64 = 240e6;
-const ENOUGH_RUNS: f64 = 10.0;
+/// Time of a pair of commands of one's own: "same" takes 30 pairs of them, however many runs each has.
+const PAIR_OF_RUNS_NS: f64 = 100e6;
 /// Time of a batch in a trial of a fixed time, as long as a tool's run: what is not timed at its ends, where threads start and wait for
 /// the last one, must be next to nothing beside it.
 const BATCH_OF_TIME_NS: f64 = 100e6;
@@ -142,13 +139,10 @@ impl Wanted<'_> {
             Batching::Long => (in_a_batch(LONG_PAIR_BATCH_NS, quicker_ns, slower_ns), PAIR_NS),
         };
         let most = if self.batching == Batching::Placed { PLACED_COUNTED } else { PAIR_COUNTED };
-        let mut counted = (pair_ns / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
+        let counted = (pair_ns / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
         if self.batching == Batching::Runs && self.scale <= LEAST_SCALE {
             // Each run is a value, and one in each of the rounds of a first look says more than several in a few.
             return Amount::Operations { batch: 1, batches: 1.0f64.max(counted * self.scale) as u32 };
-        }
-        if self.batching == Batching::Runs && ENOUGH_RUNS * both_ns <= PAIR_OF_ENOUGH_RUNS_NS {
-            counted = counted.max(ENOUGH_RUNS);
         }
         let batches = 1 + counted as u64;
         let least = (self.operations_of_quantiles(quicker_ns) * batches).div_ceil(counted as u64);
@@ -346,9 +340,8 @@ mod tests {
             wanted.compute_pair_amount(target(one_ns), target(other_ns))
         };
         let of = |batches| Amount::Operations { batch: 1, batches };
-        // The first of them warms up: ten count, which are 300 in the 30 rounds of "same".
-        assert_eq!([7.5e6, 8e6, 8.1e6, 12e6].map(|ns| runs(ns, ns)), [11; 4].map(of));
-        assert_eq!([5e5, 12.1e6, 3e9].map(|ns| runs(ns, ns)), [25, 7, 3].map(of));
+        // The first of them warms up.
+        assert_eq!([5e5, 2e6, 8e6, 12.1e6, 3e9].map(|ns| runs(ns, ns)), [25, 25, 7, 5, 3].map(of));
         assert_eq!(runs(8e6, 80e6), of(3));
     }
 
