@@ -19,6 +19,8 @@ use crate::setting::Setting;
 const SUBJECTS: [&str; 4] = ["container", "container?seccomp=100", "native?slower=2%", "native?slower=5%"];
 /// Chance of calling a row unequal that is equal, over the whole table.
 const ALPHA: f64 = 0.05;
+/// Largest gain that is shown.
+const MOST_GAIN: f64 = 100.0;
 
 /// Settings of the bench.
 #[derive(Clone, Debug, clap::Args)]
@@ -192,7 +194,12 @@ fn show_row(case: &str, row: &[Option<Both>], tests: usize) -> Lines {
     let logs: Vec<f64> =
         row.iter().flatten().map(|both| (both.alone.cost() / both.turns.cost()).ln()).collect();
     let gain = (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp();
-    fields.push(if gain.is_finite() && !logs.is_empty() { format!("{gain:.2}") } else { "-".into() });
+    fields.push(match gain {
+        _ if logs.is_empty() || !gain.is_finite() => "-".into(),
+        // Beside turns that are next to exact, the ratio of squares says nothing.
+        _ if gain > MOST_GAIN => format!("> {MOST_GAIN}"),
+        _ => format!("{gain:.2}"),
+    });
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
     match row.iter().flatten().next() {
         Some(_) => Lines::Measured(vec![format_table_line(fields)]),
