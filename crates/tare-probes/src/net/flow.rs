@@ -63,7 +63,7 @@ pub struct Transfer {
     pub congestion: Option<String>,
 }
 
-/// Bytes of a read at the receiving end, at least: as many as netperf's and iperf3's, whose reads do not follow the size of a write.
+/// Bytes of a read at the receiving end, at least: as many as netperf's, and iperf3's unless it is told otherwise.
 const LEAST_READ: usize = 128 << 10;
 
 impl Transfer {
