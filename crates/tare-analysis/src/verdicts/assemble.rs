@@ -8,6 +8,7 @@ use std::thread;
 
 use tare_data::encoding::clip_text;
 use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
+use tare_data::metric::{Metric, Reading};
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session, Trial};
 use tare_data::warning::Warning;
 
@@ -162,13 +163,20 @@ fn judged(judge: &Judge<'_>, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> 
 }
 
 /// Leaves out further metrics for which no trial of a case that was measured has a sample, in any environment: a read has
-/// no time of syncing, and nothing is wrong with it.
+/// no time of syncing and no request to write, and nothing is wrong with it.
 fn leave_out_absent(rows: &mut Vec<Row>) {
     let measured = |row: &&Row| row.headline && row.baseline.is_some();
     let measured: BTreeSet<String> = rows.iter().filter(measured).map(|row| row.case.clone()).collect();
-    let gives_nothing = |cell: &Cell| matches!(cell, Cell::Missing(Missing::Failed(failure)) if failure.kind == FailureKind::WrongWork);
+    let gives_nothing = |metric: &Metric, cell: &Cell| match cell {
+        Cell::Missing(Missing::Failed(failure)) => match failure.kind {
+            FailureKind::NotSupported => metric.reading == Reading::Gauge,
+            kind => kind == FailureKind::WrongWork,
+        },
+        _ => false,
+    };
     rows.retain(|row| {
-        let is_absent = row.baseline.is_none() && row.cells.iter().all(gives_nothing);
+        let is_absent =
+            row.baseline.is_none() && row.cells.iter().all(|cell| gives_nothing(&row.metric, cell));
         row.headline || !measured.contains(&row.case) || !is_absent
     });
 }

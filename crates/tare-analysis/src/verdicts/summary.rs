@@ -291,7 +291,7 @@ pub(crate) fn read_series_against(
             // A gauge is read where an environment has it to show; timed batches must be there.
             let sent = |trial: &&Trial| trial.batches.iter_series(&metric.series).next().is_some();
             let (kind, reason) = if metric.reading == Reading::Gauge && !trials.iter().any(sent) {
-                (FailureKind::NotSupported, format!("its {} does not show here", metric.name))
+                (FailureKind::NotSupported, format!("the system there does not tell: {}", metric.name))
             } else {
                 (FailureKind::WrongWork, format!("its samples give no {}", metric.name))
             };

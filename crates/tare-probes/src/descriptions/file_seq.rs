@@ -4,7 +4,8 @@
 //! /dev/null. `loop=dd` does just that; `loop=plain` leaves the other half out, so that the file system
 //! stands alone. Data that do not compress come from a buffer of 1 MiB or more, walked through in order
 //! (`loop=dd`: from a file in memory that holds them). A file that is read warm is written out before only where it is more than
-//! a twentieth of free memory: so no kernel writes it out while it is read. open(2), read(2), write(2), fdatasync(2).
+//! a twentieth of free memory: so no kernel writes it out while it is read. Requests, blocks and processor time of a write that is synced
+//! are those of the whole file that the kernel there counts, as with `file.sync`. open(2), read(2), write(2), fdatasync(2).
 
 use tare_data::names::Parameters;
 
@@ -38,7 +39,14 @@ pub static PROBE: Probe = Probe {
             "dd: a read call and a write call per block; plain: only the call on the file",
         ),
     ],
-    metrics: &[bytes_per_second("rate", "block"), time_metric("block", "block"), time_metric("sync", "sync")],
+    metrics: &[
+        bytes_per_second("rate", "block"),
+        time_metric("block", "block"),
+        time_metric("sync", "sync"),
+        gauge_metric("requests", "requests", Unit::Count),
+        gauge_metric("blocks of 4K", "blocks of 4K", Unit::Count),
+        gauge_metric("processor", "processor", Unit::Nanoseconds),
+    ],
     family: Family::Files { rests_on, apart: false },
     alternates: |parameters| match parameters.get_text("cache") {
         Ok("cold") => Alternates::Alone("the disk would serve both sides at once"),

@@ -1,7 +1,8 @@
 //! `file.sync`: 4 KiB written and made durable, which each commit of a database waits for.
 //!
 //! Blocks of a file that is there already are overwritten in turn, so that no metadata change with them, as
-//! in a preallocated log: pwrite(2), then fdatasync(2).
+//! in a preallocated log: pwrite(2), then fdatasync(2). Requests, blocks and processor time of a commit are those that the kernel there
+//! counts, of batches at whose ends its disks are idle; they tell what a layer did, not how long that takes.
 
 use crate::probe::describing::*;
 
@@ -21,6 +22,9 @@ pub static PROBE: Probe = Probe {
         nanoseconds_metric("sync", "sync", Reading::Mean),
         per_second("rate", "commit"),
         first_call_metric("commit"),
+        gauge_metric("requests", "requests", Unit::Count),
+        gauge_metric("blocks of 4K", "blocks of 4K", Unit::Count),
+        gauge_metric("processor", "processor", Unit::Nanoseconds),
     ],
     family: Family::Files { rests_on: |_| Storage::Disk(Promise::Sync, &[]), apart: false },
     alternates: |_| Alternates::OneProcessor,

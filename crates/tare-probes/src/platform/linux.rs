@@ -31,6 +31,12 @@ pub(crate) fn monotonic_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// Reads the processor time of this process so far, in nanoseconds; none where a system does not tell.
+pub(crate) fn processor_ns() -> Option<u64> {
+    let t = clock_gettime(ClockId::ProcessCPUTime);
+    Some(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
 /// Maps fresh, zeroed memory; its pages are not there until they are touched.
 pub(crate) fn map_pages(length: usize) -> io::Result<NonNull<u8>> {
     // SAFETY: maps new memory at no particular address.

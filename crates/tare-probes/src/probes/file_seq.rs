@@ -4,6 +4,7 @@ use std::ops::Range;
 use tare_paths::door::Door;
 
 use crate::harness::syscall;
+use crate::harness::trial::DiskWatch;
 use crate::probe::prelude::*;
 use crate::probe::size_words;
 
@@ -111,24 +112,29 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
     let has_room = files::check_room(folder, job.size * wanted).is_ok();
     let mut files = EmptyFiles::create(folder, sync, if has_room { wanted } else { 1 })?;
     let mut pass = Written::new(files.take_next()?);
+    let mut disks = if sync == Sync::None { DiskWatch::default() } else { trial.watch_disks() };
     trial.run_passes(pieces + 1, true, |number, report| {
         if number == pieces {
-            pass.ended = end(sync, pass.file.as_fd()).map_err(|e| broken_failure("writing out", e))?;
+            let ended = disks.count(|| end(sync, pass.file.as_fd()));
+            pass.ended = ended.map_err(|e| broken_failure("writing out", e))?;
+            disks.end_batch(1);
             return pass.report(job, sync, report);
         }
         if number == 0 && pass.blocks > 0 {
             pass = Written::new(files.take_next()?);
         }
         let (from, to) = (number * piece, ((number + 1) * piece).min(job.size));
-        let written = match &source {
+        let written = disks.count(|| match &source {
             None => write_blocks(pass.file.as_fd(), &pool, job.block, from..to),
             Some(source) => copy_in(pass.file.as_fd(), source, &mut copy, pool.len() as u64, from..to),
-        };
+        });
         let (of_piece, calls) = written.map_err(|e| refused(e, job, sync == Sync::Direct, "writing"))?;
         pass.stopwatch.add(&of_piece);
         pass.blocks += calls;
         Ok(())
-    })
+    })?;
+    trial.send_disks(disks);
+    Ok(())
 }
 
 /// Empty files for the passes of a trial, whose creation is written out before the first of them.

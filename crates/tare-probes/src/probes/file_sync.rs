@@ -14,19 +14,23 @@ pub(super) fn measure_file_sync(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let file = files::create_file(folder, "log", OFlags::empty())?;
     files::fill_file(file.as_fd(), &Buffer::new_zeroed(BLOCK)?, BLOCK, size)?;
     let mut data = Buffer::new_random(BLOCK, trial.seed())?;
-    let mut next = 0u64;
+    let (mut next, mut disks) = (0u64, trial.watch_disks());
     trial.repeat(|operations, report| {
         let first = next;
         let mut laps = Commits { both: Laps::new(), write: Laps::new(), sync: Laps::new() };
-        commit(operations, file.as_fd(), &mut data, &mut next, &mut laps)
+        disks
+            .count(|| commit(operations, file.as_fd(), &mut data, &mut next, &mut laps))
             .map_err(|e| broken_failure("writing 4 KiB and fdatasync", e))?;
         let last = last_number(file.as_fd(), next - 1)?;
         prove_count("commits counted in the file's last block", last + 1 - first, operations)?;
         report.add_latency("commit", operations * BLOCK as u64, laps.both);
         report.add_latency("write", 0, laps.write);
         report.add_latency("sync", 0, laps.sync);
+        disks.end_batch(operations);
         Ok(())
-    })
+    })?;
+    trial.send_disks(disks);
+    Ok(())
 }
 
 struct Commits {

@@ -1,5 +1,6 @@
 //! A trial as the probe sees it: its parameters, its folder, and how samples leave it.
 
+mod disks;
 mod report;
 
 use std::path::Path;
@@ -13,6 +14,7 @@ use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::outcome::Said;
 use tare_paths::door::Door;
 
+pub(crate) use self::disks::DiskWatch;
 pub use self::report::Report;
 use self::report::Waiting;
 use crate::harness::interference::{count_forced_switches, count_interrupted};
@@ -215,6 +217,20 @@ impl<'a> Trial<'a> {
     /// Counts the batches of a pair for which another program took the processor.
     pub(crate) fn count_interrupted(&self) -> Option<u64> {
         self.request.turn.is_some().then(|| count_interrupted(&self.forced))
+    }
+
+    /// Opens the counters of this kernel's disks, to watch what the operations cause there.
+    pub(crate) fn watch_disks(&self) -> DiskWatch {
+        let is_watched = !self.is_calibrating();
+        if is_watched { DiskWatch::open(Path::new("/sys/block")) } else { DiskWatch::default() }
+    }
+
+    /// Sends what the operations caused at the disks.
+    pub(crate) fn send_disks(&mut self, disks: DiskWatch) {
+        let mut report = Report::default();
+        disks.report(&mut report);
+        self.waiting.add(Phase::Warm, now_ns(), report);
+        self.send();
     }
 
     /// Tells whether this trial finds out how long an operation takes.

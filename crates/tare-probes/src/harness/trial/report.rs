@@ -67,6 +67,15 @@ impl Report {
         self.add_gauge(ENDED, end.to_gauge());
     }
 
+    #[cfg(test)]
+    pub(super) fn list_gauges(&self) -> Vec<(&'static str, f64)> {
+        let gauge = |(series, taken): &(_, Taken)| match taken {
+            Taken::Gauge(value) => Some((*series, *value)),
+            Taken::Timed { .. } => None,
+        };
+        self.samples.iter().filter_map(gauge).collect()
+    }
+
     fn keep_ends(&mut self) {
         self.samples.retain(|(series, _)| *series == ENDED);
     }
