@@ -15,6 +15,7 @@ pub mod input;
 mod lines;
 pub mod locks;
 mod moments;
+mod packed;
 mod platform;
 pub mod reader;
 mod room;

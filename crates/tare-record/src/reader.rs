@@ -4,7 +4,7 @@
 //! did not come from breaking off: its trial is left out, and the session carries a warning.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use tare_data::session::{Header, Session};
@@ -17,6 +17,7 @@ use crate::entry::{Entry, SCHEMA, from_line, read_schema};
 use crate::error::RecordError;
 use crate::input;
 use crate::lines::Lines;
+use crate::packed;
 use crate::room::{LONGEST_RECORD, Room};
 
 /// A record that was read.
@@ -54,7 +55,8 @@ pub fn read_header(path: &Path) -> Option<Header> {
 pub fn parse_header(file: File, path: &Path) -> Result<Header, RecordError> {
     let none = || RecordError::NotARecord { path: path.to_owned() };
     let other = |found| RecordError::OtherSchema { path: path.to_owned(), found };
-    let mut lines = Lines::new(BufReader::new(file), 0, 0);
+    let text = packed::read_text(file).map_err(|_| none())?;
+    let mut lines = Lines::new(text, 0, 0);
     let line = lines.next().ok().flatten().ok_or_else(none)?;
     match from_line(line) {
         Some(Entry::Record { schema: SCHEMA, header }) => Ok(header),
@@ -95,9 +97,14 @@ pub fn read_record(path: &Path) -> Result<Contents, RecordError> {
 
 fn parse_record(file: File, path: &Path) -> Result<Contents, RecordError> {
     let io = |source| RecordError::Io { action: "read", path: path.to_owned(), source };
+    let too_long = |limit| RecordError::TooLong { path: path.to_owned(), limit };
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
-        return Err(RecordError::TooLong { path: path.to_owned(), limit: LONGEST_RECORD });
+        return Err(too_long(LONGEST_RECORD));
     }
+    let file = match packed::unpack(&file) {
+        Err(e) if e.kind() == ErrorKind::FileTooLarge => return Err(too_long(packed::LONGEST_PACKED)),
+        unpacked => unpacked.map_err(io)?.unwrap_or(file),
+    };
     let mut assembly = Assembly::default();
     assembly.lies_in(&file).map_err(io)?;
     let mut lines = Lines::new(BufReader::new(file).take(LONGEST_RECORD), 0, 0);

@@ -10,6 +10,7 @@ use tare_data::batch::Batches;
 use crate::entry::{Entry, LONGEST_WRITTEN, to_line};
 use crate::error::RecordError;
 use crate::input;
+use crate::packed;
 use crate::platform;
 use crate::reader::{Recording, read_session};
 use crate::room::{LONGEST_RECORD, MOST_KEPT, Room};
@@ -22,6 +23,8 @@ pub struct Writer {
     path: PathBuf,
     /// Offset at which a resumed record is cut off before the next entry.
     cut: Option<u64>,
+    /// Text of a packed record that is resumed: the next entry puts it in its place.
+    unpacked: Option<File>,
     /// Bytes that the file has, if nobody else changes it.
     bytes: u64,
     room: Room,
@@ -35,10 +38,12 @@ impl Writer {
         Self::locked(file, "create", path)
     }
 
-    /// Opens a record to go on with it, and reads it. The first entry cuts off any text after its last whole line.
+    /// Opens a record to go on with it, and reads it. The first entry unpacks it, and cuts off any text after its last whole line.
     pub fn resume(path: &Path) -> Result<(Self, Recording), RecordError> {
         let file = input::open_with(OpenOptions::new().read(true).append(true), path);
         let mut writer = Self::locked(file, "open", path)?;
+        let unpacked = packed::unpack(&writer.file);
+        writer.unpacked = writer.done("unpack", unpacked)?;
         let recording = read_session(path)?;
         (writer.cut, writer.bytes) = (Some(recording.whole_bytes), recording.whole_bytes);
         writer.room = recording.room.clone();
@@ -47,22 +52,18 @@ impl Writer {
 
     fn locked(file: io::Result<File>, action: &'static str, path: &Path) -> Result<Self, RecordError> {
         let path = path.to_owned();
-        let locked = file.and_then(|file| match platform::try_lock(&file) {
-            Err(TryLockError::Error(e)) if !platform::has_no_locks(&e) => Err(e),
-            Err(TryLockError::WouldBlock) => Ok((file, false)),
-            _ => Ok((file, true)),
-        });
+        let locked = file.and_then(|file| Ok((lock_alone(&file)?, file)));
         match locked {
-            Ok((file, true)) => {
+            Ok((true, file)) => {
                 let read = file.try_clone().map_err(|source| RecordError::Io {
                     action,
                     path: path.clone(),
                     source,
                 })?;
                 let (room, keeper) = (Room::default(), Keeper::of_session(read));
-                Ok(Writer { file, path, cut: None, bytes: 0, room, keeper })
+                Ok(Writer { file, path, cut: None, unpacked: None, bytes: 0, room, keeper })
             }
-            Ok((_, false)) => Err(RecordError::InUse { path }),
+            Ok((false, _)) => Err(RecordError::InUse { path }),
             Err(source) => Err(RecordError::Io { action, path, source }),
         }
     }
@@ -81,6 +82,9 @@ impl Writer {
         }
         if self.bytes + line.len() as u64 > LONGEST_RECORD {
             return Err(RecordError::TooLong { path: self.path.clone(), limit: LONGEST_RECORD });
+        }
+        if let Some(text) = self.unpacked.take() {
+            self.write_unpacked(text)?;
         }
         if let Some(whole_bytes) = self.cut.take() {
             self.done("cut", platform::cut_file(&self.file, &self.path, whole_bytes))?;
@@ -128,12 +132,40 @@ impl Writer {
         self.done("continue", is_whole)
     }
 
+    /// Puts the text of a packed record in its place, and writes on there.
+    fn write_unpacked(&mut self, mut text: File) -> Result<(), RecordError> {
+        let replaced = platform::replace_file(&self.file, &self.path, |new| {
+            io::copy(&mut text, new)?;
+            lock_alone(new).map(drop)
+        });
+        self.file = self.done("unpack", replaced)?;
+        let read = self.done("unpack", self.file.try_clone())?;
+        self.keeper.set_shelf(read);
+        Ok(())
+    }
+
+    /// Packs the record of a session that is over, if that saves anything. Where it cannot be done the record stays as it is.
+    pub fn pack(self) {
+        if packed::is_worthwhile(self.bytes) && self.cut.is_none() {
+            let _ = platform::replace_file(&self.file, &self.path, |new| packed::pack(&self.file, new));
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    fn done(&self, action: &'static str, result: io::Result<()>) -> Result<(), RecordError> {
+    fn done<T>(&self, action: &'static str, result: io::Result<T>) -> Result<T, RecordError> {
         result.map_err(|source| RecordError::Io { action, path: self.path.clone(), source })
+    }
+}
+
+/// Locks a file for this process, as far as it can be locked; false if another process has it.
+fn lock_alone(file: &File) -> io::Result<bool> {
+    match platform::try_lock(file) {
+        Err(TryLockError::Error(e)) if !platform::has_no_locks(&e) => Err(e),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        _ => Ok(true),
     }
 }
 

@@ -3,11 +3,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use tare_data::session::{Ending, Role, Trial};
 use tare_data::warning::Warning;
-use tare_record::entry::{SCHEMA, to_line};
+use tare_record::entry::{End, SCHEMA, to_line};
 use tare_record::{Entry, RecordError, Writer, is_record, read_record, read_session};
 use tare_specimen::{Outcome, list_entries, make_plan, make_session, make_sides, make_trial};
 
@@ -149,6 +150,44 @@ fn a_torn_record_goes_on_after_its_last_whole_line() {
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: "now".into() }).unwrap();
     writer.append(entries().last().unwrap()).unwrap();
     assert_eq!(read_session(&path).unwrap().session.ending, Ending::Complete);
+}
+
+#[test]
+fn a_packed_record_is_read_and_goes_on_as_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.tare");
+    let noted = |trial: Entry| match trial {
+        Entry::End(end) => Entry::End(End { notes: vec!["a line of the kernel ".repeat(4_500); 1], ..end }),
+        other => other,
+    };
+    let write = |entries: Vec<Entry>| {
+        let _ = fs::remove_file(&path);
+        let mut writer = Writer::create(&path).unwrap();
+        entries.iter().for_each(|entry| writer.append(entry).unwrap());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        writer.pack();
+        fs::read(&path).unwrap()
+    };
+    assert!(!write(entries()).starts_with(&[0x1f, 0x8b]), "a short one stays as it is");
+    let packed = write(entries().into_iter().map(noted).collect());
+    assert!(packed.starts_with(&[0x1f, 0x8b]) && packed.len() < 20_000, "{}", packed.len());
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+    assert!(is_record(&path) && read_session(&path).unwrap().session.trials.len() == 3);
+    drop(Writer::resume(&path).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), packed, "nothing was added");
+    let (mut writer, recording) = Writer::resume(&path).unwrap();
+    assert_eq!((recording.session.ending, recording.torn_line), (Ending::Complete, None));
+    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: "now".into() }).unwrap();
+    assert!(matches!(Writer::resume(&path), Err(RecordError::InUse { .. })));
+    writer.append(entries().last().unwrap()).unwrap();
+    writer.sync().unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), writer.bytes());
+    assert_eq!(read_session(&path).unwrap().session.trials.len(), 3);
+    writer.pack();
+    assert!(fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    assert!(read_session(&path).unwrap().torn_line.is_some());
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat, statat};
 use rustix::io::Errno;
+use tare_paths::door::Door;
 
 /// Opens a file without waiting for the writer of a pipe.
 pub(crate) fn open_at_once(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
@@ -32,6 +34,34 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
 /// Cuts an open file.
 pub(crate) fn cut_file(file: &File, _: &Path, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)
+}
+
+/// Replaces a file by a new one of its owner and mode: at once, and not before that is whole. An error where the path is another file's.
+pub(crate) fn replace_file(
+    old: &File,
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = Door::open(folder.unwrap_or(Path::new(".")))?;
+    let name = Path::new(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    let about = old.metadata()?;
+    // Without a name as long as it is written, so that nothing is left of it whenever this ends.
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+    let mut new = File::from(openat(&folder, ".", flags, Mode::RUSR | Mode::WUSR)?);
+    write(&mut new)?;
+    std::os::unix::fs::fchown(&new, Some(about.uid()), Some(about.gid()))?;
+    new.set_permissions(about.permissions())?;
+    new.sync_all()?;
+    let now = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if (now.st_dev, now.st_ino, now.st_nlink) != (about.dev(), about.ino(), 1) {
+        return Err(io::Error::other("another program changed its name"));
+    }
+    let named = name.with_added_extension("new");
+    let unnamed = format!("/proc/self/fd/{}", new.as_raw_fd());
+    linkat(CWD, unnamed, &folder, &named, AtFlags::SYMLINK_FOLLOW)?;
+    folder.rename(&named, name).inspect_err(|_| drop(folder.remove_file(&named)))?;
+    Ok(new)
 }
 
 /// Locks a file for this process alone, without waiting.

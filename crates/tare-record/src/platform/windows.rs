@@ -46,6 +46,15 @@ pub(crate) fn cut_file(_: &File, path: &Path, bytes: u64) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.set_len(bytes)
 }
 
+/// Refuses: a file that is open is not replaced here. Records stay as they were written.
+pub(crate) fn replace_file(
+    _: &File,
+    _: &Path,
+    _: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Locks a file for this process alone, without waiting.
 pub fn try_lock(file: &File) -> Result<(), TryLockError> {
     locked(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)

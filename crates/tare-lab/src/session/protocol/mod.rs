@@ -132,7 +132,9 @@ pub fn begin_session(
             let rounds =
                 Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
             let rounds = if request.ends_early { rounds.ending_early() } else { rounds };
-            rounds.run_rounds(&|ending| ended(workspace, caller, ending))
+            let ended = rounds.run_rounds(&|ending| ended(workspace, caller, ending))?;
+            pack(writer, &ended);
+            Ok(ended)
         })?;
     Ok(Recorded { record: request.record, ending, rest_s, published: study.published.clone() })
 }
@@ -177,7 +179,9 @@ pub fn resume_session(
             let pilot = Pilot::from_session(&session, started);
             let rounds =
                 Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
-            rounds.run_rounds(&|ending| ended(workspace, caller, ending))
+            let ended = rounds.run_rounds(&|ending| ended(workspace, caller, ending))?;
+            pack(writer, &ended);
+            Ok(ended)
         })?;
     Ok(Recorded { record: record.to_owned(), ending, rest_s, published: Vec::new() })
 }
@@ -331,6 +335,13 @@ fn note_left(outcomes: Vec<Outcome>, observer: &mut dyn Observer) {
         if let Some(reason) = left_because {
             observer.observe_event(Event::Note(format!("{what} is left: {reason}; tare clean tries again")));
         }
+    }
+}
+
+/// Packs the record of a session, unless somebody interrupted it to go on with it later.
+fn pack(writer: Writer, ended: &Ended) {
+    if ended.ending != Ending::Interrupted {
+        writer.pack();
     }
 }
 
