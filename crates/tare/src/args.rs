@@ -187,7 +187,7 @@ pub struct Run {
     /// Continue a session that was interrupted or ran out of time.
     #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "full_size", "short", "margin", "pin"])]
     pub resume: Option<PathBuf>,
-    /// Continue a record from another machine, and run the commands and environments that it names.
+    /// Continue a record of which this user has no note that it began here, and run the commands and environments that it names.
     #[arg(long, help_heading = "Record", hide_short_help = true, requires = "resume")]
     pub trust: bool,
     #[command(flatten)]

@@ -5,7 +5,7 @@
 
 use tare_data::warning::{Group, Warning};
 
-use crate::findings::sameness::{FEWEST_FOR_SAME, FEWEST_STARTS, TOTAL_MARGINS};
+use crate::findings::sameness::{FAR, FEWEST_FOR_SAME, FEWEST_STARTS, TOTAL_MARGINS};
 use crate::findings::{Leading, Needed, SharedStarts, Smallest, Span, Total, Verdict, Why};
 use crate::statistics::level::ALPHA;
 use crate::statistics::modes;
@@ -337,8 +337,9 @@ fn needed_to_decide(judged: &Judgement, pairs: &Pairs, units: &Units, schedule: 
     if units.are_shared() {
         return Some(judged.convert_units(Some(FEWEST_STARTS)));
     }
-    // Without a usable spread yet, the next look is the least that could decide.
-    let next = schedule.look_after(judged.reached).unwrap_or(0).max(FEWEST_UNITS);
+    // Without a usable spread yet, the next look is the least that could decide, and where it may become "same", the fewest for that.
+    let fewest = if judged.estimate.abs() < libm::log(FAR) { FEWEST_FOR_SAME as u32 } else { FEWEST_UNITS };
+    let next = schedule.look_after(judged.reached).unwrap_or(0).max(fewest);
     Some(Needed::Rounds(next.max(judged.reached.saturating_add(1))))
 }
 
