@@ -179,6 +179,9 @@ impl From<RecordError> for LabError {
             RecordError::Io { action: "create", .. } => {
                 "name a file in a folder you may write with --record FILE"
             }
+            RecordError::Io { action: "unpack", .. } => {
+                "it can't be replaced there by its lines: zcat FILE > OTHER.tare, and continue OTHER.tare"
+            }
             RecordError::Io { path, source, .. } if source.kind() == IoKind::NotFound => {
                 listed = list_records(path.parent().unwrap_or(Path::new("")));
                 &listed

@@ -4,21 +4,23 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
+
+use crate::platform;
 
 /// Bytes with which a packed file begins (RFC 1952).
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Shortest text that is packed: less is quickly read, and sent, as it is...
 const SHORTEST_PACKED: u64 = 256 << 10;
-/// ...and the longest: so much room a stranger's file may take.
-pub(crate) const LONGEST_PACKED: u64 = 256 << 20;
+/// ...and the longest: so much memory a stranger's file may take.
+pub(crate) const LONGEST_PACKED: u64 = 64 << 20;
 
 /// Reads the text of a record from its beginning, packed or not.
 pub(crate) fn read_text(file: File) -> io::Result<Box<dyn BufRead>> {
     let mut plain = BufReader::new(file);
     let is_packed = plain.fill_buf()?.starts_with(&MAGIC);
-    Ok(if is_packed { Box::new(BufReader::new(GzDecoder::new(plain))) } else { Box::new(plain) })
+    Ok(if is_packed { Box::new(BufReader::new(MultiGzDecoder::new(plain))) } else { Box::new(plain) })
 }
 
 /// Unpacks a record into a file without a name, as far as it can be read; none where it is not packed. An error if it is too long.
@@ -33,8 +35,8 @@ fn unpack_at_most(longest: u64, file: &File) -> io::Result<Option<File>> {
         packed.rewind()?;
         return Ok(None);
     }
-    let mut text = tempfile::tempfile()?;
-    match io::copy(&mut GzDecoder::new(packed).take(longest + 1), &mut text) {
+    let mut text = platform::open_nameless()?;
+    match io::copy(&mut MultiGzDecoder::new(packed).take(longest + 1), &mut text) {
         Ok(bytes) if bytes > longest => return Err(ErrorKind::FileTooLarge.into()),
         // Whatever is missing or damaged shows in the lines.
         Err(e) if !is_damage(e.kind()) => return Err(e),
@@ -90,6 +92,13 @@ mod tests {
         assert_eq!(unpacked(1_001, 0).unwrap_err().kind(), ErrorKind::FileTooLarge);
         assert!((1..1_000).contains(&unpacked(1_000, 100).unwrap().unwrap()), "a torn tail");
         assert_eq!(unpacked(1_000, 4).unwrap(), Some(1_000), "without its length");
+        let (mut text, mut two) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        text.write_all(b"a line\n").unwrap();
+        (0..2).for_each(|_| pack(&text, &mut two).unwrap());
+        two.write_all(b"rubbish").unwrap();
+        let mut read = String::new();
+        unpack(&two).unwrap().unwrap().read_to_string(&mut read).unwrap();
+        assert_eq!(read, "a line\na line\n", "packed in two parts");
         let mut plain = tempfile::tempfile().unwrap();
         plain.write_all(b"6d03af43 {}\n").unwrap();
         assert!(unpack(&plain).unwrap().is_none());

@@ -95,16 +95,21 @@ pub fn read_record(path: &Path) -> Result<Contents, RecordError> {
     )
 }
 
+/// Unpacks a record; none where it is not packed.
+pub(crate) fn unpack(file: &File, path: &Path) -> Result<Option<File>, RecordError> {
+    let path = path.to_owned();
+    packed::unpack(file).map_err(|source| match source.kind() {
+        ErrorKind::FileTooLarge => RecordError::TooLong { path, limit: packed::LONGEST_PACKED },
+        _ => RecordError::Io { action: "read", path, source },
+    })
+}
+
 fn parse_record(file: File, path: &Path) -> Result<Contents, RecordError> {
     let io = |source| RecordError::Io { action: "read", path: path.to_owned(), source };
-    let too_long = |limit| RecordError::TooLong { path: path.to_owned(), limit };
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
-        return Err(too_long(LONGEST_RECORD));
+        return Err(RecordError::TooLong { path: path.to_owned(), limit: LONGEST_RECORD });
     }
-    let file = match packed::unpack(&file) {
-        Err(e) if e.kind() == ErrorKind::FileTooLarge => return Err(too_long(packed::LONGEST_PACKED)),
-        unpacked => unpacked.map_err(io)?.unwrap_or(file),
-    };
+    let file = unpack(&file, path)?.unwrap_or(file);
     let mut assembly = Assembly::default();
     assembly.lies_in(&file).map_err(io)?;
     let mut lines = Lines::new(BufReader::new(file).take(LONGEST_RECORD), 0, 0);

@@ -12,7 +12,7 @@ use crate::error::RecordError;
 use crate::input;
 use crate::packed;
 use crate::platform;
-use crate::reader::{Recording, read_session};
+use crate::reader::{Recording, read_session, unpack};
 use crate::room::{LONGEST_RECORD, MOST_KEPT, Room};
 use crate::shelf::Keeper;
 
@@ -42,8 +42,7 @@ impl Writer {
     pub fn resume(path: &Path) -> Result<(Self, Recording), RecordError> {
         let file = input::open_with(OpenOptions::new().read(true).append(true), path);
         let mut writer = Self::locked(file, "open", path)?;
-        let unpacked = packed::unpack(&writer.file);
-        writer.unpacked = writer.done("unpack", unpacked)?;
+        writer.unpacked = unpack(&writer.file, path)?;
         let recording = read_session(path)?;
         (writer.cut, writer.bytes) = (Some(recording.whole_bytes), recording.whole_bytes);
         writer.room = recording.room.clone();

@@ -186,6 +186,11 @@ fn a_packed_record_is_read_and_goes_on_as_text() {
     writer.pack();
     assert!(fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    let link = folder.path().join("link.tare");
+    std::os::unix::fs::symlink("session.tare", &link).unwrap();
+    Writer::resume(&link).unwrap().0.append(entries().last().unwrap()).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(!fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]), "its lines are in the place of the file");
     fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     assert!(read_session(&path).unwrap().torn_line.is_some());
 }

@@ -4,11 +4,14 @@ use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat, statat};
+use rustix::fs::{AtFlags, CWD, MemfdFlags, Mode, OFlags, linkat, memfd_create, openat, statat};
 use rustix::io::Errno;
 use tare_paths::door::Door;
+
+/// Limit on the names that are tried for a file that takes the place of another.
+const MOST_NAMES: u32 = 100;
 
 /// Opens a file without waiting for the writer of a pipe.
 pub(crate) fn open_at_once(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
@@ -36,17 +39,24 @@ pub(crate) fn cut_file(file: &File, _: &Path, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)
 }
 
+/// Makes a file in memory.
+pub(crate) fn open_nameless() -> io::Result<File> {
+    Ok(memfd_create("tare-record", MemfdFlags::CLOEXEC)?.into())
+}
+
 /// Replaces a file by a new one of its owner and mode: at once, and not before that is whole. An error where the path is another file's.
 pub(crate) fn replace_file(
     old: &File,
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<File> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = Door::open(folder.unwrap_or(Path::new(".")))?;
-    let name = Path::new(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    let path = path.canonicalize()?;
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().map(Path::new)) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let folder = Door::open(folder)?;
     let about = old.metadata()?;
-    // Without a name as long as it is written, so that nothing is left of it whenever this ends.
+    // It has no name as long as it is written, so that nothing is left of it when this ends.
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
     let mut new = File::from(openat(&folder, ".", flags, Mode::RUSR | Mode::WUSR)?);
     write(&mut new)?;
@@ -54,14 +64,20 @@ pub(crate) fn replace_file(
     new.set_permissions(about.permissions())?;
     new.sync_all()?;
     let now = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if (now.st_dev, now.st_ino, now.st_nlink) != (about.dev(), about.ino(), 1) {
+    if (now.st_dev, now.st_ino) != (about.dev(), about.ino()) {
         return Err(io::Error::other("another program changed its name"));
     }
-    let named = name.with_added_extension("new");
     let unnamed = format!("/proc/self/fd/{}", new.as_raw_fd());
-    linkat(CWD, unnamed, &folder, &named, AtFlags::SYMLINK_FOLLOW)?;
-    folder.rename(&named, name).inspect_err(|_| drop(folder.remove_file(&named)))?;
-    Ok(new)
+    let names = (0..MOST_NAMES).map(|number| format!(".tare-{}-{number}", std::process::id()));
+    for named in names.map(PathBuf::from) {
+        match linkat(CWD, unnamed.as_str(), &folder, &named, AtFlags::SYMLINK_FOLLOW) {
+            Err(Errno::EXIST) => continue,
+            linked => linked?,
+        }
+        folder.rename(&named, name).inspect_err(|_| drop(folder.remove_file(&named)))?;
+        return Ok(new);
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Locks a file for this process alone, without waiting.

@@ -46,6 +46,11 @@ pub(crate) fn cut_file(_: &File, path: &Path, bytes: u64) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.set_len(bytes)
 }
 
+/// Makes a temporary file.
+pub(crate) fn open_nameless() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
 /// Refuses: a file that is open is not replaced here. Records stay as they were written.
 pub(crate) fn replace_file(
     _: &File,
