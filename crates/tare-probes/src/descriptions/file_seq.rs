@@ -4,8 +4,8 @@
 //! /dev/null. `loop=dd` does just that; `loop=plain` leaves the other half out, so that the file system
 //! stands alone. Data that do not compress come from a buffer of 1 MiB or more, walked through in order
 //! (`loop=dd`: from a file in memory that holds them). A file that is read warm is written out before only where it is more than
-//! a twentieth of free memory: so no kernel writes it out while it is read. Requests, blocks and processor time of a write that is synced
-//! are those of the whole file that the kernel there counts, as with `file.sync`. open(2), read(2), write(2), fdatasync(2).
+//! a twentieth of free memory: so no kernel writes it out while it is read. What a write that is synced causes
+//! is counted as with `file.sync`, and stands for the whole file. open(2), read(2), write(2), fdatasync(2).
 
 use tare_data::names::Parameters;
 
@@ -43,9 +43,9 @@ pub static PROBE: Probe = Probe {
         bytes_per_second("rate", "block"),
         time_metric("block", "block"),
         time_metric("sync", "sync"),
-        gauge_metric("requests", "requests", Unit::Count),
-        gauge_metric("blocks of 4K", "blocks of 4K", Unit::Count),
-        gauge_metric("processor", "processor", Unit::Nanoseconds),
+        gauge_metric("requests a file", "requests", Unit::Count),
+        gauge_metric("blocks of 4K a file", "blocks of 4K", Unit::Count),
+        gauge_metric("processor a file", "processor", Unit::Nanoseconds),
     ],
     family: Family::Files { rests_on, apart: false },
     alternates: |parameters| match parameters.get_text("cache") {

@@ -1,8 +1,9 @@
 //! `file.sync`: 4 KiB written and made durable, which each commit of a database waits for.
 //!
 //! Blocks of a file that is there already are overwritten in turn, so that no metadata change with them, as
-//! in a preallocated log: pwrite(2), then fdatasync(2). Requests, blocks and processor time of a commit are those that the kernel there
-//! counts, of batches at whose ends its disks are idle; they tell what a layer did, not how long that takes.
+//! in a preallocated log: pwrite(2), then fdatasync(2). Requests to write and to flush, blocks and
+//! processor time of a commit are those that the kernel there counts, in trials in which most batches cause exactly as much: they tell what
+//! a layer does, not how long that takes.
 
 use crate::probe::describing::*;
 

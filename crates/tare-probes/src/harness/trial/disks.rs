@@ -1,7 +1,8 @@
 //! Work that a trial causes below the file system, as its kernel counts it: requests and blocks at the disks, and processor time.
 //!
-//! It tells what a layer did, and nothing about how long that took. Other programs' requests are counted with it, so a batch counts
-//! only if no disk has a request under way when it begins and when it ends, and the value of a trial is the median of its batches.
+//! It tells what a layer did, and nothing about how long that took. Other programs' requests are counted with it. So a batch counts
+//! only if no disk has a request under way when it begins and when it ends, and a trial only if most of its batches, of three at least,
+//! caused exactly as much: what others do falls into some of them, and not into each alike.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -12,10 +13,14 @@ use crate::platform::processor_ns;
 
 /// Disks at most: to read the counters of more would take as long as what is counted.
 const MOST_DISKS: usize = 8;
+/// Series of what an operation causes: requests to write and to flush, blocks written, processor time.
+const SERIES: [&str; 3] = ["requests", "blocks of 4K", "processor"];
+/// Batches of a trial that tell whether each caused as much.
+const FEWEST_BATCHES: usize = 3;
 /// Sectors of the counters in a block of 4 KiB, whatever the disk's are (the kernel's block/stat.rst).
 const SECTORS_A_BLOCK: f64 = 8.0;
 
-/// Requests to write, sectors written and nanoseconds of this process, each so far.
+/// Requests, sectors written and nanoseconds of this process, each so far.
 type Counts = [u64; 3];
 
 /// Counters of a kernel's disks, and what they counted in the batches of a trial.
@@ -58,22 +63,27 @@ impl DiskWatch {
 
     /// Ends a batch of this many operations.
     pub fn end_batch(&mut self, operations: u64) {
+        if self.disks.is_empty() {
+            return;
+        }
         let batch = self.batch.replace([0; 3]);
         let of_one = |counts: Counts| counts.map(|count| count as f64 / operations as f64);
         let in_blocks = |[requests, sectors, ns]: [f64; 3]| [requests, sectors / SECTORS_A_BLOCK, ns];
         self.batches.push(batch.map(of_one).map(in_blocks));
     }
 
-    /// Adds the medians of the batches, unless the disks were busy in most.
+    /// Adds what most of the batches caused, if most caused the same, and the median of their processor times.
     pub(super) fn report(self, report: &mut Report) {
         let counted: Vec<[f64; 3]> = self.batches.iter().flatten().copied().collect();
-        if self.disks.is_empty() || 2 * counted.len() <= self.batches.len() {
+        let alike = |of: &[f64; 3]| counted.iter().filter(|other| of[..2] == other[..2]).count();
+        let Some(usual) = counted.iter().max_by_key(|of| alike(of)) else { return };
+        if self.batches.len() < FEWEST_BATCHES || 2 * alike(usual) <= self.batches.len() {
             return;
         }
-        for (at, series) in ["requests", "blocks of 4K", "processor"].into_iter().enumerate() {
-            let mut values: Vec<f64> = counted.iter().map(|counts| counts[at]).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            report.add_gauge(series, values[values.len() / 2]);
+        let mut times: Vec<f64> = counted.iter().map(|of| of[2]).collect();
+        times.sort_unstable_by(f64::total_cmp);
+        for (series, value) in SERIES.into_iter().zip([usual[0], usual[1], times[times.len() / 2]]) {
+            report.add_gauge(series, value);
         }
     }
 
@@ -110,32 +120,38 @@ mod tests {
         }
     }
 
-    #[test]
-    fn batches_are_counted_in_parts_while_nobody_else_uses_the_disks() {
-        let folder = std::env::temp_dir().join(format!("tare-disks-{}", std::process::id()));
-        count(&folder, 0, 0, 0);
-        let mut watch = DiskWatch::open(&folder);
-        // Parts of a batch by the counters at their ends, and its operations.
-        let mut batch = |parts: &[[(u64, u64, u64); 2]], operations| {
-            for [begin, end] in parts {
-                count(&folder, begin.0, begin.1, begin.2);
-                watch.count(|| count(&folder, end.0, end.1, end.2));
+    /// Part of a batch: requests, sectors and requests under way when it begins and when it ends.
+    type Part = [(u64, u64, u64); 2];
+
+    /// Counts batches of these parts and operations; returns requests and blocks of an operation.
+    fn counted(batches: &[(&[Part], u64)]) -> Vec<f64> {
+        let folder = tempfile::tempdir().unwrap();
+        count(folder.path(), 0, 0, 0);
+        let mut watch = DiskWatch::open(folder.path());
+        for (parts, operations) in batches {
+            for [begin, end] in *parts {
+                count(folder.path(), begin.0, begin.1, begin.2);
+                watch.count(|| count(folder.path(), end.0, end.1, end.2));
             }
-            watch.end_batch(operations);
-        };
-        batch(&[[(10, 80, 0), (14, 112, 0)]], 2);
-        batch(&[[(20, 160, 0), (21, 168, 0)], [(90, 900, 0), (91, 908, 0)]], 1);
-        batch(&[[(100, 1_000, 0), (900, 9_000, 1)]], 1);
+            watch.end_batch(*operations);
+        }
         let mut report = Report::default();
         watch.report(&mut report);
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(report.list_gauges()[..2], [("requests", 2.0), ("blocks of 4K", 2.0)]);
-        let mut without = DiskWatch::open(&folder);
-        without.count(|| ());
-        without.end_batch(1);
-        let mut report = Report::default();
-        without.report(&mut report);
-        assert_eq!(report.list_gauges(), []);
+        report.list_gauges().iter().take(2).map(|(_, value)| *value).collect()
+    }
+
+    #[test]
+    fn batches_are_counted_in_parts_while_nobody_else_uses_the_disks() {
+        let two = (&[[(10, 80, 0), (14, 112, 0)]][..], 2);
+        let in_parts = (&[[(20, 160, 0), (21, 168, 0)], [(90, 900, 0), (91, 908, 0)]][..], 1);
+        let busy = (&[[(100, 1_000, 0), (900, 9_000, 1)]][..], 1);
+        let beside_others = (&[[(10, 80, 0), (15, 120, 0)]][..], 2);
+        assert_eq!(counted(&[two, in_parts, busy]), [2.0, 2.0]);
+        let all = counted(&[two, in_parts, busy, beside_others]);
+        assert!(all.is_empty(), "{all:?}: not most of them are alike");
+        assert!(counted(&[two, two]).is_empty(), "too few");
+        let nowhere = DiskWatch::open(Path::new("/nowhere/at/all"));
+        assert!(nowhere.disks.is_empty());
     }
 
     #[test]
