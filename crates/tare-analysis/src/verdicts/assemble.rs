@@ -1,6 +1,6 @@
 //! From a session to its findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -162,11 +162,13 @@ fn judged(judge: &Judge<'_>, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> 
     judged
 }
 
-/// Leaves out further metrics for which no trial of a case that was measured has a sample, in any environment: a read has
-/// no time of syncing and no request to write, and nothing is wrong with it.
+/// Leaves out further metrics for which no trial of a case that was measured has a sample, in any environment that was measured: a
+/// read has no time of syncing and no request to write, and nothing is wrong with it.
 fn leave_out_absent(rows: &mut Vec<Row>) {
-    let measured = |row: &&Row| row.headline && row.baseline.is_some();
-    let measured: BTreeSet<String> = rows.iter().filter(measured).map(|row| row.case.clone()).collect();
+    let is_missing = |cell: &Cell| matches!(cell, Cell::Missing(_));
+    let measured = rows.iter().filter(|row| row.headline && row.baseline.is_some());
+    let missing: BTreeMap<String, Vec<bool>> =
+        measured.map(|row| (row.case.clone(), row.cells.iter().map(is_missing).collect())).collect();
     let gives_nothing = |metric: &Metric, cell: &Cell| match cell {
         Cell::Missing(Missing::Failed(failure)) => match failure.kind {
             FailureKind::NotSupported => metric.reading == Reading::Gauge,
@@ -175,9 +177,11 @@ fn leave_out_absent(rows: &mut Vec<Row>) {
         _ => false,
     };
     rows.retain(|row| {
-        let is_absent =
-            row.baseline.is_none() && row.cells.iter().all(|cell| gives_nothing(&row.metric, cell));
-        row.headline || !measured.contains(&row.case) || !is_absent
+        let Some(missing) = missing.get(&row.case).filter(|_| !row.headline && row.baseline.is_none()) else {
+            return true;
+        };
+        let mut cells = row.cells.iter().zip(missing);
+        !cells.all(|(cell, is_missing)| *is_missing || gives_nothing(&row.metric, cell))
     });
 }
 

@@ -274,6 +274,10 @@ pub(crate) fn read_series_against(
                         series.least_operations = series.least_operations.min(operations);
                     }
                 }
+                // A gauge is read where an environment has it to show; timed batches must be there.
+                None if metric.reading == Reading::Gauge
+                    && trial.failure.is_none()
+                    && trial.batches.iter_series(&metric.series).next().is_none() => {}
                 None => series.failed += 1,
             }
         }
@@ -288,14 +292,16 @@ pub(crate) fn read_series_against(
     let most = failures.iter().rev().max_by_key(|(_, count)| *count).map(|(failure, _)| (*failure).clone());
     for (series, metric) in all.iter_mut().zip(metrics) {
         series.failure = most.clone().or_else(|| {
-            // A gauge is read where an environment has it to show; timed batches must be there.
-            let sent = |trial: &&Trial| trial.batches.iter_series(&metric.series).next().is_some();
-            let (kind, reason) = if metric.reading == Reading::Gauge && !trials.iter().any(sent) {
-                (FailureKind::NotSupported, format!("the system there does not tell: {}", metric.name))
-            } else {
-                (FailureKind::WrongWork, format!("its samples give no {}", metric.name))
-            };
-            (series.failed > 0).then(|| Failure::new(kind, reason))
+            let is_shown = series.failed > 0 || !series.values.is_empty();
+            match metric.reading {
+                Reading::Gauge if !is_shown && series.trials > 0 => {
+                    let reason = format!("no trial there shows it: {}", metric.name);
+                    Some(Failure::new(FailureKind::NotSupported, reason))
+                }
+                _ => (series.failed > 0).then(|| {
+                    Failure::new(FailureKind::WrongWork, format!("its samples give no {}", metric.name))
+                }),
+            }
         });
     }
     all

@@ -320,3 +320,35 @@ fn an_environments_own_word_on_memory_must_be_honest() {
     assert_eq!(reason(&findings.rows[1].cells[0]), "does not move when memory is touched");
     expect_comparison(&findings.rows[2].cells[0]);
 }
+
+#[test]
+fn a_gauge_that_some_trials_show_says_who_lacks_it_and_none_failed() {
+    let requests =
+        Metric { series: "requests".into(), unit: Unit::Count, ..make_metric("requests", Reading::Gauge) };
+    let case =
+        make_case("file.sync", &[], None, vec![make_metric("time", Reading::TimePerOperation), requests]);
+    let shown_by = |shows: fn(&str, u32) -> bool| {
+        let mut session = make_session(&["environment", "left out"], vec![case.clone()], 12);
+        run_rounds(&mut session, 12, |_, target, round| match target {
+            "left out" => Outcome::Nothing,
+            _ => Outcome::Time(100.0 * compute_jitter(target, round)),
+        });
+        for trial in session.trials.iter_mut().filter(|trial| shows(&trial.target, trial.round)) {
+            let sample = Sample::Gauge { value: 2.0 };
+            let gauge = Batch { series: "requests".into(), phase: Phase::Warm, started_ns: 0, sample };
+            trial.batches =
+                trial.batches.iter().map(Cow::into_owned).chain([gauge]).collect::<Vec<_>>().into();
+        }
+        found(&session)
+    };
+    assert_eq!(shown_by(|_, _| false).rows.len(), 1, "nobody shows it");
+    let findings = shown_by(|target, round| target != "environment" && round % 2 == 0);
+    let row = &findings.rows[1];
+    assert_eq!(row.baseline.as_ref().map(|level| (level.median, level.rounds)), Some((2.0, 6)));
+    assert!(
+        matches!(missing(&row.cells[0]), Missing::Failed(failure) if failure.reason == "no trial there shows it: requests")
+    );
+    let failed = findings.rows.iter().flat_map(|row| &row.cells);
+    let warns = |cell: &Cell| matches!(cell, Cell::Compared(of) if of.warnings.iter().any(|warning| matches!(warning, Warning::TrialsFailed { .. })));
+    assert!(!failed.into_iter().any(warns));
+}
