@@ -254,7 +254,7 @@ pub(crate) fn read_series_against(
             Some(_) => vec![None; metrics.len()],
             None => read_values(trial, metrics),
         };
-        for ((series, metric), value) in all.iter_mut().zip(metrics).zip(read) {
+        for (at, ((series, metric), value)) in all.iter_mut().zip(metrics).zip(read).enumerate() {
             series.trials += 1;
             series.reached = series.reached.max(trial.round.saturating_add(1));
             match value {
@@ -274,8 +274,9 @@ pub(crate) fn read_series_against(
                         series.least_operations = series.least_operations.min(operations);
                     }
                 }
-                // A gauge is read where an environment has it to show; timed batches must be there.
-                None if metric.reading == Reading::Gauge
+                // A further gauge is read where an environment has it to show; a headline and timed batches must be there.
+                None if at > 0
+                    && metric.reading == Reading::Gauge
                     && trial.failure.is_none()
                     && trial.batches.iter_series(&metric.series).next().is_none() => {}
                 None => series.failed += 1,

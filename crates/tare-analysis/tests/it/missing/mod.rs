@@ -323,10 +323,9 @@ fn an_environments_own_word_on_memory_must_be_honest() {
 
 #[test]
 fn a_gauge_that_some_trials_show_says_who_lacks_it_and_none_failed() {
-    let requests =
-        Metric { series: "requests".into(), unit: Unit::Count, ..make_metric("requests", Reading::Gauge) };
+    let processor = Metric { series: "processor".into(), ..make_metric("processor", Reading::Gauge) };
     let case =
-        make_case("file.sync", &[], None, vec![make_metric("time", Reading::TimePerOperation), requests]);
+        make_case("file.sync", &[], None, vec![make_metric("time", Reading::TimePerOperation), processor]);
     let shown_by = |shows: fn(&str, u32) -> bool| {
         let mut session = make_session(&["environment", "left out"], vec![case.clone()], 12);
         run_rounds(&mut session, 12, |_, target, round| match target {
@@ -335,7 +334,7 @@ fn a_gauge_that_some_trials_show_says_who_lacks_it_and_none_failed() {
         });
         for trial in session.trials.iter_mut().filter(|trial| shows(&trial.target, trial.round)) {
             let sample = Sample::Gauge { value: 2.0 };
-            let gauge = Batch { series: "requests".into(), phase: Phase::Warm, started_ns: 0, sample };
+            let gauge = Batch { series: "processor".into(), phase: Phase::Warm, started_ns: 0, sample };
             trial.batches =
                 trial.batches.iter().map(Cow::into_owned).chain([gauge]).collect::<Vec<_>>().into();
         }
@@ -346,9 +345,21 @@ fn a_gauge_that_some_trials_show_says_who_lacks_it_and_none_failed() {
     let row = &findings.rows[1];
     assert_eq!(row.baseline.as_ref().map(|level| (level.median, level.rounds)), Some((2.0, 6)));
     assert!(
-        matches!(missing(&row.cells[0]), Missing::Failed(failure) if failure.reason == "no trial there shows it: requests")
+        matches!(missing(&row.cells[0]), Missing::Failed(failure) if failure.reason == "no trial there shows it: processor")
     );
-    let failed = findings.rows.iter().flat_map(|row| &row.cells);
-    let warns = |cell: &Cell| matches!(cell, Cell::Compared(of) if of.warnings.iter().any(|warning| matches!(warning, Warning::TrialsFailed { .. })));
-    assert!(!failed.into_iter().any(warns));
+    let warns = |findings: &Findings| {
+        let mut cells = findings.rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison);
+        let of_trials = |warning: &Warning| matches!(warning, Warning::TrialsFailed { .. });
+        cells.any(|comparison| comparison.warnings.iter().any(of_trials))
+    };
+    let findings = shown_by(|_, round| round % 4 != 0);
+    expect_comparison(&findings.rows[1].cells[0]);
+    assert!(!warns(&findings), "a trial without a gauge has not failed");
+    // A headline is what a trial is for.
+    let spin = make_case("time.spin", &[], None, vec![make_metric("longest", Reading::Gauge)]);
+    let mut session = make_session(&["environment"], vec![spin], 24);
+    run_rounds(&mut session, 24, |_, target, round| Outcome::Gauge(100.0 * compute_jitter(target, round)));
+    let lacking = session.trials.iter_mut().filter(|trial| trial.target != "native" && trial.round % 3 == 0);
+    lacking.for_each(|trial| trial.batches = Default::default());
+    assert!(warns(&found(&session)));
 }
